@@ -114,12 +114,30 @@ struct ddp_seg {
  */
 u32 rdmap_hdr_len(u8 opcode);
 
+/**
+ * rdmap_is_tagged() - does an opcode use the tagged buffer model?
+ * @opcode:	enum rdmap_opcode, below RDMAP_OPCODE_MAX
+ */
+bool rdmap_is_tagged(u8 opcode);
+
+/**
+ * rdmap_queue() - the DDP queue of an untagged opcode
+ * @opcode:	enum rdmap_opcode, below RDMAP_OPCODE_MAX
+ *
+ * Return: DDP_QN_*, 0 for tagged opcodes.
+ */
+u32 rdmap_queue(u8 opcode);
+
 /* Is it one of the four Send types? */
 bool rdmap_is_send(u8 opcode);
 
+/* Does it carry an STag to invalidate? */
+bool rdmap_is_inval(u8 opcode);
+
 /**
  * ddp_build() - write a segment header
- * @seg:	what to say; @hdr_len and @len are not read
+ * @seg:	what to say; @hdr_len and @len are not read, @tagged and @qn follow
+ *		from @opcode
  * @hdr:	at least DDP_HDR_MAX octets
  *
  * Return: octets written.
@@ -137,7 +155,12 @@ u32 ddp_build(const struct ddp_seg *seg, u8 *hdr);
  * agree with the opcode, the header fits, a Read Request is a single last
  * segment with MO 0, TO + length does not wrap. Reserved bits are ignored.
  *
- * Return: WIRE_OK or the error to report.
+ * A segment too short for its headers has no error code of its own in RFC 5040
+ * and RFC 5041: it is WIRE_DDP_LOCAL, as hardware reports it. A queue number that
+ * exists but is not the opcode's is the opcode's fault (WIRE_RDMAP_OPCODE), for
+ * DDP does not know opcodes.
+ *
+ * Return: WIRE_OK or the error to report; @seg holds what was read up to there.
  */
 enum wire_err ddp_parse(struct ddp_seg *seg, const u8 *ulpdu, u32 have, u32 ulpdu_len);
 
@@ -184,7 +207,7 @@ void ddp_rx_accept(struct ddp_rx *rx, const struct ddp_seg *seg);
  * @layer:	TERM_LAYER_*
  * @etype:	error type
  * @code:	error code
- * @has_len:	@seg_len was carried (M bit)
+ * @has_len:	@seg_len is valid (M bit); the field is there with M or D
  * @has_ddp:	@hdr holds the offending DDP header (D bit)
  * @has_rdmap:	@hdr also holds the Read Request payload (R bit)
  * @seg_len:	DDP segment length of the offending segment
@@ -211,7 +234,10 @@ struct rdmap_term {
  * @have:	octets at @ulpdu
  * @ulpdu_len:	its length
  *
- * Decides by the error which headers go along (RFC 5040 section 4.8).
+ * Decides by the error which headers go along (RFC 5040 section 4.8): none for
+ * errors of the LLP, local catastrophes and an unknown DDP version; else length
+ * and DDP header, and the Read Request too for a protection error on one. What
+ * is not wholly in @have is left out.
  */
 void rdmap_term_init(struct rdmap_term *term, enum wire_err err, const u8 *ulpdu,
 		     u32 have, u32 ulpdu_len);
@@ -232,7 +258,8 @@ u32 rdmap_term_build(const struct rdmap_term *term, u8 *buf);
  * @len:	how many
  *
  * Return: false when it is too short to hold what its flags promise; the control
- * fields are still filled in when 4 octets were there.
+ * fields are still filled in when 4 octets were there, @has_ddp and @has_rdmap
+ * are then clear. Octets behind the promised ones are ignored.
  */
 bool rdmap_term_parse(struct rdmap_term *term, const u8 *buf, u32 len);
 

@@ -152,7 +152,7 @@ struct mpa_rx {
 	u16 hdr_len;
 	u32 run;		/* running CRC */
 	u32 start;		/* offset of ULPDU_Length: 0, or 4 after a Marker */
-	u32 ulpdu_seen;
+	bool astray;		/* a Marker of this FPDU points elsewhere */
 	u8 field[4];		/* length, Marker or CRC octets being gathered */
 	u8 hdr[MPA_RX_HDR_MAX];
 };

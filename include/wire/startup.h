@@ -166,6 +166,16 @@ struct mpa_agreed {
 void mpa_request(struct mpa_frame *f, const struct mpa_offer *own, u16 pd_len);
 
 /**
+ * mpa_request_acceptable() - can this responder go on with a Request?
+ * @req:	a Request mpa_frame_parse() accepted
+ * @own:	what the responder wants
+ *
+ * Return: false when the Request's revision, and with it enhanced setup, is
+ * above ours: close without a Reply (P2P-46, GAP-11).
+ */
+bool mpa_request_acceptable(const struct mpa_frame *req, const struct mpa_offer *own);
+
+/**
  * mpa_respond() - the Reply to a Request, and what it settles
  * @f:		the Reply, filled in
  * @out:	the outcome at the responder, filled in

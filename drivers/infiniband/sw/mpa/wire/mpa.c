@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * MPA framing (RFC 5044 sections 4 to 6).
+ *
+ * An FPDU is ULPDU_Length, ULPDU, PAD and CRC; with Markers on, 4 more octets
+ * stand at every stream position that is a multiple of 512. All fields begin at
+ * multiples of 4 from SeqStart, so a Marker can stand before the length, inside
+ * the ULPDU and between PAD and CRC, but splits neither length nor CRC (FRM-17).
+ * A Marker before the length belongs to the FPDU that follows it (MRK-12).
+ *
+ * Sending: the caller writes the ULPDU straight into the FPDU's buffer, we step
+ * over the Markers; one CRC run over the whole buffer ends it.
+ *
+ * Receiving: two passes over the octets at hand, both forward: one CRC run over
+ * all that is covered, Markers included, and one walk from Marker to Marker that
+ * checks them and keeps the head of the ULPDU. Where the walk stands follows
+ * from @seen alone, so there is no second counter to disagree with it.
+ */
+#include <linux/types.h>
+#include <linux/string.h>
+#include <linux/minmax.h>
+#include <linux/crc32c.h>
+#include <asm/unaligned.h>
+#include <wire/mpa.h>
+
+#define MARKER_MASK	(MPA_MARKER_SPACING - 1)
+/* Octets between two Markers. */
+#define MARKER_GAP	(MPA_MARKER_SPACING - MPA_MARKER_SIZE)
+#define CRC_SEED	0xffffffff
+/* The low bits of FPDUPTR do not count (MRK-07). */
+#define FPDUPTR_MASK	0xfffc
+/* Smallest FPDU without Markers: length, one octet, PAD, CRC (FRM-08). */
+#define FPDU_MIN	8
+
+/* Octets from @pos to the next Marker position, 0 on one. */
+static u32 to_marker(u32 pos)
+{
+	return -pos & MARKER_MASK;
+}
+
+static u32 pad4(u32 len)
+{
+	return (len + 3) & ~3u;
+}
+
+/* Markers before octet @len of content that starts at @pos (MRK-19, D.2). */
+static u32 markers_within(u32 pos, u32 len)
+{
+	u32 first = to_marker(pos);
+
+	return len <= first ? 0 : (len - first + MARKER_GAP - 1) / MARKER_GAP;
+}
+
+u32 mpa_mulpdu(u32 emss, bool markers)
+{
+	u32 overhead = MPA_LEN_SIZE + MPA_CRC_SIZE + emss % 4;
+
+	if (markers)
+		overhead += MPA_MARKER_SIZE *
+			((emss + MPA_MARKER_SPACING - 1) / MPA_MARKER_SPACING);
+	if (emss < overhead + MPA_MULPDU_MIN)
+		return MPA_MULPDU_MIN;
+	return min_t(u32, emss - overhead, MPA_ULPDU_MAX);
+}
+
+u32 mpa_fpdu_size(u32 pos, u32 ulpdu_len, bool markers)
+{
+	u32 size = pad4(MPA_LEN_SIZE + ulpdu_len) + MPA_CRC_SIZE;
+
+	if (markers)
+		size += MPA_MARKER_SIZE * markers_within(pos, size);
+	return size;
+}
+
+u32 mpa_ulpdu_fit(u32 pos, u32 room, bool markers)
+{
+	u32 first = to_marker(pos);
+
+	room &= ~3u;
+	/* Behind @first, every 512 octets begun cost a Marker. */
+	if (markers && room > first)
+		room -= MPA_MARKER_SIZE *
+			((room - first - 1) / MPA_MARKER_SPACING + 1);
+	if (room < FPDU_MIN)
+		return 0;
+	return min_t(u32, room - MPA_LEN_SIZE - MPA_CRC_SIZE, MPA_ULPDU_MAX);
+}
+
+/* Sender */
+
+static bool tx_marker_due(const struct mpa_tx *tx)
+{
+	return tx->markers && !to_marker(tx->pos + tx->fill);
+}
+
+/* Reserved 0, then the distance to ULPDU_Length (MRK-04 to MRK-06). */
+static void tx_marker(struct mpa_tx *tx, u32 fpduptr)
+{
+	put_unaligned_be32(fpduptr, tx->buf + tx->fill);
+	tx->fill += MPA_MARKER_SIZE;
+}
+
+static void tx_marker_if_due(struct mpa_tx *tx)
+{
+	if (tx_marker_due(tx))
+		tx_marker(tx, tx->fill - tx->start);
+}
+
+void mpa_tx_init(struct mpa_tx *tx, bool markers, bool crc)
+{
+	memset(tx, 0, sizeof(*tx));
+	tx->markers = markers;
+	tx->crc = crc;
+}
+
+void mpa_tx_begin(struct mpa_tx *tx, u8 *buf, u32 ulpdu_len)
+{
+	tx->buf = buf;
+	tx->fill = 0;
+	tx->left = ulpdu_len;
+	/* A Marker between two FPDUs is part of the second (MRK-12). */
+	if (tx_marker_due(tx))
+		tx_marker(tx, 0);
+	tx->start = tx->fill;
+	put_unaligned_be16(ulpdu_len, buf + tx->fill);
+	tx->fill += MPA_LEN_SIZE;
+}
+
+void mpa_tx_put(struct mpa_tx *tx, const void *data, u32 len)
+{
+	while (len) {
+		u32 n = min(len, mpa_tx_room(tx));
+
+		if (!n)
+			break;
+		memcpy(mpa_tx_at(tx), data, n);
+		mpa_tx_wrote(tx, n);
+		data += n;
+		len -= n;
+	}
+}
+
+u8 *mpa_tx_at(struct mpa_tx *tx)
+{
+	tx_marker_if_due(tx);
+	return tx->buf + tx->fill;
+}
+
+u32 mpa_tx_room(struct mpa_tx *tx)
+{
+	tx_marker_if_due(tx);
+	if (!tx->markers)
+		return tx->left;
+	return min(tx->left, to_marker(tx->pos + tx->fill));
+}
+
+void mpa_tx_wrote(struct mpa_tx *tx, u32 len)
+{
+	tx->fill += len;
+	tx->left -= len;
+}
+
+u32 mpa_tx_end(struct mpa_tx *tx)
+{
+	u32 pad = -tx->fill & 3;
+	u32 crc = 0;
+
+	memset(tx->buf + tx->fill, 0, pad);	/* FRM-05 */
+	tx->fill += pad;
+	tx_marker_if_due(tx);			/* MRK-17 */
+	if (tx->crc)
+		crc = ~crc32c(CRC_SEED, tx->buf, tx->fill);
+	/* Least significant octet first (CRC-13). */
+	put_unaligned_le32(crc, tx->buf + tx->fill);
+	tx->fill += MPA_CRC_SIZE;
+	tx->pos += tx->fill;
+	return tx->fill;
+}
+
+/* Receiver */
+
+static void rx_fail(struct mpa_rx *rx, enum wire_err err)
+{
+	if (!rx->failed)
+		rx->failed = err;
+}
+
+/* Expect an FPDU at @rx->pos. */
+static void rx_arm(struct mpa_rx *rx)
+{
+	rx->seen = 0;
+	rx->size = 0;
+	rx->ulpdu_len = 0;
+	rx->hdr_len = 0;
+	rx->run = CRC_SEED;
+	rx->start = rx->markers && !to_marker(rx->pos) ? MPA_MARKER_SIZE : 0;
+	rx->astray = false;
+}
+
+void mpa_rx_init(struct mpa_rx *rx, bool markers, bool crc)
+{
+	memset(rx, 0, sizeof(*rx));
+	rx->markers = markers;
+	rx->crc = crc;
+	rx_arm(rx);
+}
+
+void mpa_rx_next(struct mpa_rx *rx)
+{
+	rx->pos += rx->size;
+	rx_arm(rx);
+}
+
+static bool rx_complete(const struct mpa_rx *rx)
+{
+	return rx->size && rx->seen == rx->size;
+}
+
+/* Offset where the stage we are in ends: length known, CRC field, all. */
+static u32 rx_stage_end(const struct mpa_rx *rx)
+{
+	u32 crc_at = rx->size - MPA_CRC_SIZE;
+
+	if (!rx->size)
+		return rx->start + MPA_LEN_SIZE;
+	return rx->seen < crc_at ? crc_at : rx->size;
+}
+
+/*
+ * The Marker whose last octet was just gathered. What it says is trusted no
+ * more than the rest: a disagreement is only noted, the CRC decides whether the
+ * peer really sent it (ERR-03). Reserved is not looked at (MRK-05).
+ */
+static void rx_marker(struct mpa_rx *rx, u32 at)
+{
+	u32 fpduptr = get_unaligned_be16(rx->field + 2) & FPDUPTR_MASK;
+
+	if (fpduptr != (at ? at - rx->start : 0))
+		rx->astray = true;
+}
+
+/* Octets of the length field, of the ULPDU, or PAD. */
+static void rx_content(struct mpa_rx *rx, const u8 *data, u32 len)
+{
+	u32 keep = min_t(u32, rx->ulpdu_len, MPA_RX_HDR_MAX) - rx->hdr_len;
+
+	if (!rx->size) {
+		memcpy(rx->field + rx->seen - rx->start, data, len);
+		return;
+	}
+	len = min(len, keep);
+	memcpy(rx->hdr + rx->hdr_len, data, len);
+	rx->hdr_len += len;
+}
+
+/* One run of octets that is all Marker or all content. */
+static u32 rx_run(struct mpa_rx *rx, const u8 *data, u32 len)
+{
+	u32 grid = (rx->pos + rx->seen) & MARKER_MASK;
+
+	if (!rx->markers) {
+		rx_content(rx, data, len);
+	} else if (grid >= MPA_MARKER_SIZE) {
+		len = min(len, MPA_MARKER_SPACING - grid);
+		rx_content(rx, data, len);
+	} else {
+		len = min(len, MPA_MARKER_SIZE - grid);
+		memcpy(rx->field + grid, data, len);
+		if (grid + len == MPA_MARKER_SIZE)
+			rx_marker(rx, rx->seen - grid);
+	}
+	rx->seen += len;
+	return len;
+}
+
+/* Octets the CRC covers: all before its field (CRC-14 to CRC-17). */
+static void rx_covered(struct mpa_rx *rx, const u8 *data, u32 len)
+{
+	u32 n;
+
+	if (rx->crc)
+		rx->run = crc32c(rx->run, data, len);
+	for (; len; data += n, len -= n)
+		n = rx_run(rx, data, len);
+}
+
+/* ULPDU_Length is known: so is the end of the FPDU (GAP-01, GAP-02). */
+static void rx_length(struct mpa_rx *rx)
+{
+	u32 len = get_unaligned_be16(rx->field);
+
+	if (!len || len > MPA_ULPDU_MAX) {
+		rx_fail(rx, WIRE_MPA_MARKER);
+		return;
+	}
+	rx->ulpdu_len = len;
+	rx->size = mpa_fpdu_size(rx->pos, len, rx->markers);
+}
+
+static void rx_crc(struct mpa_rx *rx, const u8 *data, u32 len)
+{
+	memcpy(rx->field + MPA_CRC_SIZE - (rx->size - rx->seen), data, len);
+	rx->seen += len;
+}
+
+/* The last octet is here: a bad CRC outweighs a bad Marker (ERR-03, GAP-14). */
+static void rx_judge(struct mpa_rx *rx)
+{
+	if (rx->crc && get_unaligned_le32(rx->field) != ~rx->run)
+		rx_fail(rx, WIRE_MPA_CRC);
+	else if (rx->astray)
+		rx_fail(rx, WIRE_MPA_MARKER);
+}
+
+static void rx_stage(struct mpa_rx *rx, const u8 *data, u32 len, u32 end)
+{
+	if (end != rx->size)
+		rx_covered(rx, data, len);
+	else
+		rx_crc(rx, data, len);
+	if (rx->seen < end)
+		return;
+	if (!rx->size)
+		rx_length(rx);
+	else if (end == rx->size)
+		rx_judge(rx);
+}
+
+enum mpa_rx_verdict mpa_rx_feed(struct mpa_rx *rx, const u8 *data, u32 len, u32 *used)
+{
+	u32 done = 0;
+
+	while (done < len && !rx->failed && !rx_complete(rx)) {
+		u32 end = rx_stage_end(rx);
+		u32 n = min(len - done, end - rx->seen);
+
+		rx_stage(rx, data + done, n, end);
+		done += n;
+	}
+	*used = done;
+	if (rx->failed)
+		return MPA_RX_FAILED;
+	return rx_complete(rx) ? MPA_RX_FPDU : MPA_RX_MORE;
+}
+
+u32 mpa_rx_missing(const struct mpa_rx *rx)
+{
+	u32 size = rx->size ? rx->size : rx->start + FPDU_MIN;
+
+	return max_t(u32, size - rx->seen, 1);
+}
+
+u32 mpa_ulpdu_span(const struct mpa_rx *rx, u32 off, u32 *wire_off)
+{
+	u32 content = MPA_LEN_SIZE + off;
+	u32 first = to_marker(rx->pos + rx->start);
+	u32 left = off < rx->ulpdu_len ? rx->ulpdu_len - off : 0;
+	u32 behind;
+
+	*wire_off = rx->start + content;
+	if (!rx->markers)
+		return left;
+	if (content < first)
+		return min(left, first - content);
+	behind = content - first;
+	*wire_off += MPA_MARKER_SIZE * (behind / MARKER_GAP + 1);
+	return min(left, MARKER_GAP - behind % MARKER_GAP);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * RDMAP (RFC 5040): what each opcode looks like, and the Terminate message.
+ *
+ * Terminate payload (section 4.8): a control word
+ *
+ *	 0      4      8               16     19                 31
+ *	| Layer| EType|  Error Code   |M|D|R |     reserved        |
+ *
+ * then, with M or D, the 16-bit DDP Segment Length, with D the DDP header that
+ * offended (14 octets tagged, 18 untagged), with R the Read Request behind it.
+ */
+#include <linux/types.h>
+#include <linux/string.h>
+#include <asm/unaligned.h>
+#include <wire/ddp.h>
+
+#define TERM_CTRL_SIZE	4
+#define TERM_LEN_SIZE	2
+#define TERM_M		0x8000
+#define TERM_D		0x4000
+#define TERM_R		0x2000
+
+/* RFC 5040 figure 4: buffer model and queue by opcode. */
+static const struct opcode_row {
+	u8 hdr_len;
+	bool tagged;
+	u8 qn;
+	bool send;
+	bool inval;
+} opcodes[RDMAP_OPCODE_MAX] = {
+	[RDMAP_WRITE]		= { .hdr_len = 14, .tagged = true },
+	[RDMAP_READ_REQ]	= { .hdr_len = 46, .qn = DDP_QN_READ_REQ },
+	[RDMAP_READ_RESP]	= { .hdr_len = 14, .tagged = true },
+	[RDMAP_SEND]		= { .hdr_len = 18, .send = true },
+	[RDMAP_SEND_INV]	= { .hdr_len = 18, .send = true, .inval = true },
+	[RDMAP_SEND_SE]		= { .hdr_len = 18, .send = true },
+	[RDMAP_SEND_SE_INV]	= { .hdr_len = 18, .send = true, .inval = true },
+	[RDMAP_TERMINATE]	= { .hdr_len = 18, .qn = DDP_QN_TERMINATE },
+};
+
+u32 rdmap_hdr_len(u8 opcode)
+{
+	return opcodes[opcode].hdr_len;
+}
+
+bool rdmap_is_tagged(u8 opcode)
+{
+	return opcodes[opcode].tagged;
+}
+
+u32 rdmap_queue(u8 opcode)
+{
+	return opcodes[opcode].qn;
+}
+
+bool rdmap_is_send(u8 opcode)
+{
+	return opcode < RDMAP_OPCODE_MAX && opcodes[opcode].send;
+}
+
+bool rdmap_is_inval(u8 opcode)
+{
+	return opcode < RDMAP_OPCODE_MAX && opcodes[opcode].inval;
+}
+
+static u32 ddp_hdr_len(u8 first)
+{
+	return first & DDP_FLAG_TAGGED ? sizeof(struct ddp_tagged_hdr) :
+					 sizeof(struct ddp_untagged_hdr);
+}
+
+/* Does the error's Terminate show the header it was found in? */
+static bool shows_header(enum wire_err err, const struct wire_err_row *row)
+{
+	if (err == WIRE_DDP_T_VERSION || err == WIRE_DDP_U_VERSION)
+		return false;	/* layout unknown */
+	if (row->layer == TERM_LAYER_RDMAP)
+		return row->etype != TERM_RDMAP_CATASTROPHIC;
+	return row->layer == TERM_LAYER_DDP && row->etype != TERM_DDP_CATASTROPHIC;
+}
+
+static bool shows_read(const struct wire_err_row *row, const u8 *ulpdu)
+{
+	return row->layer == TERM_LAYER_RDMAP &&
+	       row->etype == TERM_RDMAP_PROTECTION &&
+	       (ulpdu[1] & RDMAP_OPCODE_MASK) == RDMAP_READ_REQ;
+}
+
+void rdmap_term_init(struct rdmap_term *term, enum wire_err err, const u8 *ulpdu,
+		     u32 have, u32 ulpdu_len)
+{
+	const struct wire_err_row *row = wire_err_row(err);
+
+	memset(term, 0, sizeof(*term));
+	term->layer = row->layer;
+	term->etype = row->etype;
+	term->code = row->code;
+	if (!ulpdu || !have || !shows_header(err, row) || have < ddp_hdr_len(ulpdu[0]))
+		return;
+	term->has_len = true;
+	term->has_ddp = true;
+	term->seg_len = ulpdu_len;
+	term->hdr_len = ddp_hdr_len(ulpdu[0]);
+	if (shows_read(row, ulpdu) && have >= term->hdr_len + sizeof(struct rdmap_read_req)) {
+		term->has_rdmap = true;
+		term->hdr_len += sizeof(struct rdmap_read_req);
+	}
+	memcpy(term->hdr, ulpdu, term->hdr_len);
+}
+
+u32 rdmap_term_build(const struct rdmap_term *term, u8 *buf)
+{
+	u32 word = (u32)term->layer << 28 | (u32)(term->etype & 0xf) << 24 |
+		   (u32)term->code << 16;
+	u32 len = TERM_CTRL_SIZE;
+
+	word |= term->has_len ? TERM_M : 0;
+	word |= term->has_ddp ? TERM_D : 0;
+	word |= term->has_rdmap ? TERM_R : 0;
+	put_unaligned_be32(word, buf);
+	if (term->has_len || term->has_ddp) {
+		put_unaligned_be16(term->seg_len, buf + len);
+		len += TERM_LEN_SIZE;
+	}
+	memcpy(buf + len, term->hdr, term->hdr_len);
+	return len + term->hdr_len;
+}
+
+/* Octets of the headers behind the segment length, 0 if not all are there. */
+static u32 term_hdr_len(u32 word, const u8 *hdr, u32 len)
+{
+	u32 want = 0;
+
+	if (word & TERM_D) {
+		if (!len)
+			return 0;
+		want = ddp_hdr_len(hdr[0]);
+	}
+	if (word & TERM_R)
+		want += sizeof(struct rdmap_read_req);
+	return want <= len ? want : 0;
+}
+
+bool rdmap_term_parse(struct rdmap_term *term, const u8 *buf, u32 len)
+{
+	u32 at = TERM_CTRL_SIZE;
+	u32 word;
+
+	memset(term, 0, sizeof(*term));
+	if (len < at)
+		return false;
+	word = get_unaligned_be32(buf);
+	term->layer = word >> 28;
+	term->etype = word >> 24 & 0xf;
+	term->code = word >> 16 & 0xff;
+	if (word & (TERM_M | TERM_D)) {
+		if (len < at + TERM_LEN_SIZE)
+			return false;
+		term->has_len = word & TERM_M;
+		term->seg_len = get_unaligned_be16(buf + at);
+		at += TERM_LEN_SIZE;
+	}
+	if (!(word & (TERM_D | TERM_R)))
+		return true;
+	term->hdr_len = term_hdr_len(word, buf + at, len - at);
+	if (!term->hdr_len)
+		return false;
+	term->has_ddp = word & TERM_D;
+	term->has_rdmap = word & TERM_R;
+	memcpy(term->hdr, buf + at, term->hdr_len);
+	return true;
+}
