@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Hands the suites to KUnit: by the macro where the kernel has KUnit; by hand
+ * where kunit.ko was built outside it, as that one has no module notifier; and
+ * in user space to kunit/user/run.c.
+ */
+#include <kunit/test.h>
+#include <linux/module.h>
+#include "suites.h"
+
+#define ALL_SUITES							\
+	&wire_err_suite, &mpa_size_suite, &mpa_tx_suite, &mpa_rx_suite,	\
+	&ddp_header_suite, &rdmap_terminate_suite, &startup_frame_suite,\
+	&startup_negotiate_suite, &abi_suite
+
+#if IS_ENABLED(CONFIG_KUNIT)
+kunit_test_suites(ALL_SUITES);
+#else
+static struct kunit_suite * const suites[] = { ALL_SUITES };
+
+static int __init suites_start(void)
+{
+	return __kunit_test_suites_init(suites, ARRAY_SIZE(suites));
+}
+
+static void __exit suites_stop(void)
+{
+	__kunit_test_suites_exit((struct kunit_suite **)suites, ARRAY_SIZE(suites));
+}
+
+module_init(suites_start);
+module_exit(suites_stop);
+#endif
+
+MODULE_DESCRIPTION("KUnit suites of the MPA engine");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _KUNIT_SUITES_H
+#define _KUNIT_SUITES_H
+
+#include <kunit/test.h>
+
+extern struct kunit_suite wire_err_suite;
+extern struct kunit_suite mpa_size_suite;
+extern struct kunit_suite mpa_tx_suite;
+extern struct kunit_suite mpa_rx_suite;
+extern struct kunit_suite ddp_header_suite;
+extern struct kunit_suite rdmap_terminate_suite;
+extern struct kunit_suite startup_frame_suite;
+extern struct kunit_suite startup_negotiate_suite;
+extern struct kunit_suite abi_suite;
+
+#endif
