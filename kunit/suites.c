@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Hands the suites to KUnit: by the macro where the kernel has KUnit; by hand
+ * Hands the suites to KUnit: by its macro where the kernel has KUnit; by hand
  * where kunit.ko was built outside it, as that one has no module notifier; and
  * in user space to kunit/user/run.c.
  */
@@ -8,16 +8,17 @@
 #include <linux/module.h>
 #include "suites.h"
 
-#define ALL_SUITES							\
-	&wire_err_suite, &mpa_size_suite, &mpa_tx_suite, &mpa_rx_suite,	\
-	&ddp_header_suite, &rdmap_terminate_suite, &startup_frame_suite,\
-	&startup_negotiate_suite, &abi_suite
-
 #if IS_ENABLED(CONFIG_KUNIT)
-kunit_test_suites(ALL_SUITES);
+#define ALL_SUITES(...)	kunit_test_suites(__VA_ARGS__)
 #else
-static struct kunit_suite * const suites[] = { ALL_SUITES };
+#define ALL_SUITES(...)	static struct kunit_suite *suites[] = { __VA_ARGS__ }
+#endif
 
+ALL_SUITES(&wire_err_suite, &mpa_size_suite, &mpa_tx_suite, &mpa_rx_suite,
+	   &ddp_header_suite, &rdmap_terminate_suite, &startup_frame_suite,
+	   &startup_negotiate_suite, &abi_suite);
+
+#if !IS_ENABLED(CONFIG_KUNIT)
 static int __init suites_start(void)
 {
 	return __kunit_test_suites_init(suites, ARRAY_SIZE(suites));
@@ -25,7 +26,7 @@ static int __init suites_start(void)
 
 static void __exit suites_stop(void)
 {
-	__kunit_test_suites_exit((struct kunit_suite **)suites, ARRAY_SIZE(suites));
+	__kunit_test_suites_exit(suites, ARRAY_SIZE(suites));
 }
 
 module_init(suites_start);

@@ -136,9 +136,11 @@ struct frame_vector {
 	} f;
 };
 
-#define SEND	1		/* RTR types, as MPA_RTR_* */
-#define WRITE	2
-#define READ	4
+enum {
+	RTR_SEND = 1,		/* as MPA_RTR_*, which this file does not trust */
+	RTR_WRITE = 2,
+	RTR_READ = 4,
+};
 
 /* Ledger appendix C: what stands behind the key. */
 static const struct frame_vector frame_vectors[] __maybe_unused = {
@@ -151,23 +153,23 @@ static const struct frame_vector frame_vectors[] __maybe_unused = {
 	{ "F4", true, true, 24, FPDU(0x60, 1, 0, 4, 0x62, 0x75, 0x73, 0x79),
 	  { .crc = true, .reject = true, .rev = 1, .pd_len = 4 } },
 	{ "F5", false, true, 24, FPDU(0x50, 2, 0, 4, 0x80, 0x10, 0xc0, 0x20),
-	  { .crc = true, .rev = 2, .enhanced = true, .peer = true, .rtr = WRITE | READ,
+	  { .crc = true, .rev = 2, .enhanced = true, .peer = true, .rtr = RTR_WRITE | RTR_READ,
 	    .ird = 16, .ord = 32 } },
 	{ "F6", true, true, 24, FPDU(0x50, 2, 0, 4, 0x80, 0x20, 0x80, 0x10),
-	  { .crc = true, .rev = 2, .enhanced = true, .peer = true, .rtr = WRITE,
+	  { .crc = true, .rev = 2, .enhanced = true, .peer = true, .rtr = RTR_WRITE,
 	    .ird = 32, .ord = 16 } },
 	{ "F7", false, true, 24, FPDU(0x50, 2, 0, 4, 0x3f, 0xff, 0x3f, 0xff),
 	  { .crc = true, .rev = 2, .enhanced = true, .ird = 0x3fff, .ord = 0x3fff } },
 	{ "F8", true, true, 24, FPDU(0x70, 2, 0, 4, 0x80, 0x20, 0x80, 0x40),
 	  { .crc = true, .reject = true, .rev = 2, .enhanced = true, .peer = true,
-	    .rtr = WRITE, .ird = 32, .ord = 64 } },
+	    .rtr = RTR_WRITE, .ird = 32, .ord = 64 } },
 	{ "F9", false, true, 29,
 	  FPDU(0xd0, 2, 0, 9, 0xc0, 0x01, 0xc0, 0, 0x68, 0x65, 0x6c, 0x6c, 0x6f),
 	  { .markers = true, .crc = true, .rev = 2, .enhanced = true, .peer = true,
-	    .rtr = SEND | WRITE | READ, .ird = 1, .ord = 0, .pd_len = 5 } },
+	    .rtr = RTR_SEND | RTR_WRITE | RTR_READ, .ird = 1, .ord = 0, .pd_len = 5 } },
 	{ "F10", true, true, 24, FPDU(0xd0, 2, 0, 4, 0x80, 0x01, 0x40, 0x01),
 	  { .markers = true, .crc = true, .rev = 2, .enhanced = true, .peer = true,
-	    .rtr = READ, .ird = 1, .ord = 1 } },
+	    .rtr = RTR_READ, .ird = 1, .ord = 1 } },
 	{ "F11", false, false, 20, FPDU(0xc0, 0, 0, 0),
 	  { .markers = true, .crc = true } },
 };
