@@ -12,7 +12,7 @@ static const u8 opcodes[] = {
 };
 
 /* Which headers go along, by error: none, the DDP header, a Read Request too */
-enum shows { NONE, DDP, READ };
+enum shows { SHOWS_NONE, SHOWS_DDP, SHOWS_READ };
 
 static enum shows rule(enum wire_err err)
 {
@@ -21,16 +21,16 @@ static enum shows rule(enum wire_err err)
 	case WIRE_DDP_U_VERSION:
 	case WIRE_DDP_LOCAL:
 	case WIRE_RDMAP_LOCAL:
-		return NONE;
+		return SHOWS_NONE;
 	case WIRE_RDMAP_STAG:
 	case WIRE_RDMAP_BOUNDS:
 	case WIRE_RDMAP_ACCESS:
 	case WIRE_RDMAP_ASSOC:
 	case WIRE_RDMAP_WRAP:
 	case WIRE_RDMAP_NOINVAL:
-		return READ;
+		return SHOWS_READ;
 	default:
-		return err <= WIRE_MPA_RTR ? NONE : DDP;
+		return err <= WIRE_MPA_RTR ? SHOWS_NONE : SHOWS_DDP;
 	}
 }
 
@@ -89,13 +89,13 @@ static void check_round_trip(struct kunit *test, enum wire_err err, u8 opcode)
 	const struct wire_err_row *row = wire_err_row(err);
 	u8 hdr[DDP_HDR_MAX], buf[RDMAP_TERM_MAX + 8];
 	u32 hdr_len = segment(opcode, hdr), len, cut;
-	bool shows_read = rule(err) == READ && opcode == RDMAP_READ_REQ;
+	bool shows_read = rule(err) == SHOWS_READ && opcode == RDMAP_READ_REQ;
 	struct rdmap_term term, back;
 
 	rdmap_term_init(&term, err, hdr, hdr_len, 1000);
 	KUNIT_EXPECT_TRUE(test, term.layer == row->layer && term.etype == row->etype &&
 			  term.code == row->code);
-	KUNIT_EXPECT_EQ_MSG(test, term.has_ddp, rule(err) != NONE, "%s", row->name);
+	KUNIT_EXPECT_EQ_MSG(test, term.has_ddp, rule(err) != SHOWS_NONE, "%s", row->name);
 	KUNIT_EXPECT_EQ_MSG(test, term.has_rdmap, shows_read, "%s", row->name);
 	KUNIT_EXPECT_EQ(test, term.has_len, term.has_ddp);
 	if (term.has_ddp)
