@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The contract with iw_cm, which answers a wrong event with BUG():
+ *
+ *	connect() returned 0   exactly one CONNECT_REPLY, good or bad; after a
+ *			       good one exactly one CLOSE
+ *	accept() returned 0    exactly one ESTABLISHED, then exactly one CLOSE
+ *	either returned -errno no event at all
+ *
+ * Every event is sent with ep->lock held, and the queue pair's worker can report
+ * the end of a connection only with that lock, so the order is kept. An event
+ * only queues work in iw_cm: none of its callbacks run here.
+ *
+ * An iw_cm_id is referenced from connect() or accept() until its last event. A
+ * request that waits for the consumer is known to iw_cm by a number only, see
+ * rnic_ep_publish().
+ */
+#include <linux/slab.h>
+#include <rdma/iw_cm.h>
+
+#include "cm.h"
+#include "dev.h"
+#include "ep.h"
+#include "listen.h"
+#include "qp.h"
+
+/* iw_cm_event has one octet for each of these. */
+static u8 clamp_u8(u32 val)
+{
+	return min_t(u32, val, U8_MAX);
+}
+
+static void put_cm_id(struct rnic_ep *ep)
+{
+	ep->cm_id->rem_ref(ep->cm_id);
+	ep->cm_id = NULL;
+}
+
+/* A depth the peer left to its consumer says nothing about a limit. */
+static u8 peer_depth(u16 depth)
+{
+	return clamp_u8(depth == MPA_DEPTH_ULP ? RNIC_MAX_RD_ATOM : depth);
+}
+
+/**
+ * rnic_cm_request() - a good Request arrived: ask the consumer
+ * @ep:	endpoint, published, @lock held
+ * @pd:	Private Data of @ep->req.pd_len octets
+ *
+ * iw_cm's event has room for 255 octets; what is beyond is not reported.
+ */
+void rnic_cm_request(struct rnic_ep *ep, const u8 *pd)
+{
+	struct iw_cm_id *cm_id = ep->listener->cm_id;
+	struct iw_cm_event ev = {
+		.event = IW_CM_EVENT_CONNECT_REQUEST,
+		.provider_data = (void *)(unsigned long)ep->id,
+		.private_data = (void *)pd,
+		.private_data_len = clamp_u8(ep->req.pd_len),
+		.ird = RNIC_MAX_RD_ATOM,
+		.ord = RNIC_MAX_RD_ATOM,
+	};
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->req.enhanced) {
+		ev.ird = peer_depth(ep->req.ird);
+		ev.ord = peer_depth(ep->req.ord);
+	}
+	if (rnic_sock_addrs(&ep->s, &ev.local_addr, &ev.remote_addr) ||
+	    cm_id->event_handler(cm_id, &ev)) {
+		rnic_stat_inc(ep->dev, RNIC_STAT_BACKLOG_OVERFLOW);
+		rnic_ep_done(ep);
+	}
+}
+
+/**
+ * rnic_cm_reply() - the initiator's startup is over
+ * @ep:		endpoint, @lock held
+ * @status:	0, or why it failed
+ * @rep:	the Reply, NULL when there was none
+ * @pd:		its Private Data
+ */
+void rnic_cm_reply(struct rnic_ep *ep, int status, const struct mpa_frame *rep, const u8 *pd)
+{
+	struct iw_cm_event ev = {
+		.event = IW_CM_EVENT_CONNECT_REPLY,
+		.status = status,
+		.ird = clamp_u8(ep->agreed.ord),
+		.ord = clamp_u8(ep->agreed.ird),
+	};
+
+	lockdep_assert_held(&ep->lock);
+	if (!ep->cm_id)
+		return;
+	if (rep && pd) {
+		ev.private_data = (void *)pd;
+		ev.private_data_len = clamp_u8(rep->pd_len);
+	}
+	if (rep && rep->enhanced) {
+		ev.ird = peer_depth(rep->ird);
+		ev.ord = peer_depth(rep->ord);
+	}
+	if (status || rnic_sock_addrs(&ep->s, &ev.local_addr, &ev.remote_addr)) {
+		ev.local_addr = ep->cm_id->m_local_addr;
+		ev.remote_addr = ep->cm_id->m_remote_addr;
+	}
+	ep->cm_id->event_handler(ep->cm_id, &ev);
+	if (status)
+		put_cm_id(ep);
+}
+
+static void report_established(struct rnic_ep *ep)
+{
+	struct iw_cm_event ev = {
+		.event = IW_CM_EVENT_ESTABLISHED,
+		.ird = clamp_u8(ep->agreed.ord),
+		.ord = clamp_u8(ep->agreed.ird),
+	};
+
+	if (rnic_sock_addrs(&ep->s, &ev.local_addr, &ev.remote_addr)) {
+		ev.local_addr = ep->cm_id->m_local_addr;
+		ev.remote_addr = ep->cm_id->m_remote_addr;
+	}
+	ep->cm_id->event_handler(ep->cm_id, &ev);
+}
+
+/**
+ * rnic_cm_close() - the connection is over
+ * @ep:	endpoint, @lock held
+ */
+void rnic_cm_close(struct rnic_ep *ep)
+{
+	struct iw_cm_event ev = { .event = IW_CM_EVENT_CLOSE };
+
+	lockdep_assert_held(&ep->lock);
+	if (!ep->cm_id)
+		return;
+	ev.local_addr = ep->cm_id->m_local_addr;
+	ev.remote_addr = ep->cm_id->m_remote_addr;
+	ep->cm_id->event_handler(ep->cm_id, &ev);
+	put_cm_id(ep);
+}
+
+static void take_cm_id(struct rnic_ep *ep, struct iw_cm_id *cm_id)
+{
+	cm_id->add_ref(cm_id);
+	ep->cm_id = cm_id;
+}
+
+/* iw_cm holds a reference of its own on the queue pair during these calls. */
+static struct rnic_qp *find_qp(struct rnic_dev *dev, u32 qpn)
+{
+	struct ib_qp *ibqp = rnic_qp_find(&dev->ibdev, qpn);
+
+	if (!ibqp)
+		return NULL;
+	rnic_qp_add_ref(ibqp);
+	return rnic_qp(ibqp);
+}
+
+static void set_depths(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
+{
+	ep->own.ird = min_t(u32, param->ird, RNIC_MAX_RD_ATOM);
+	ep->own.ord = min_t(u32, param->ord, RNIC_MAX_RD_ATOM);
+}
+
+static int start_connect(struct rnic_ep *ep, struct iw_cm_id *cm_id)
+{
+	struct net_device *ndev = rnic_dev_netdev(ep->dev);
+	int ret;
+
+	if (!ndev)
+		return -ENODEV;
+	ret = rnic_sock_connect(&ep->s, dev_net(ndev), &cm_id->m_local_addr,
+				&cm_id->m_remote_addr, cm_id->tos_set ? cm_id->tos : -1,
+				rnic_ep_sock_event);
+	dev_put(ndev);
+	return ret;
+}
+
+static int prepare_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
+{
+	set_depths(ep, param);
+	mpa_request(&ep->req, &ep->own, param->private_data_len);
+	ep->qp = find_qp(ep->dev, param->qpn);
+	if (!ep->qp)
+		return -EINVAL;
+	if (!param->private_data_len)
+		return 0;
+	ep->pd_len = param->private_data_len;
+	ep->pd = kmemdup(param->private_data, ep->pd_len, GFP_KERNEL);
+	return ep->pd ? 0 : -ENOMEM;
+}
+
+static bool pd_fits(const struct rnic_ep *ep, u32 len)
+{
+	return len <= MPA_PD_MAX - (ep->own.rev >= 2 ? sizeof(struct mpa_enhanced) : 0);
+}
+
+/**
+ * rnic_cm_connect() - ib_device_ops.iw_connect
+ * @cm_id:	whom to tell
+ * @param:	queue pair, depths, Private Data
+ *
+ * Context: process.
+ * Return: 0 when TCP is on its way, -errno otherwise.
+ */
+int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+{
+	struct rnic_ep *ep = rnic_ep_new(rnic_dev(cm_id->device), true);
+	int ret;
+
+	if (!ep)
+		return -ENOMEM;
+	rnic_ep_get(ep);
+	mutex_lock(&ep->lock);
+	ret = pd_fits(ep, param->private_data_len) ? prepare_connect(ep, param) : -EINVAL;
+	if (!ret)
+		ret = start_connect(ep, cm_id);
+	if (ret) {
+		rnic_ep_done(ep);
+	} else {
+		take_cm_id(ep, cm_id);
+		rnic_ep_arm(ep, READ_ONCE(ep->dev->set.startup_timeout_ms));
+		/* Over lo TCP may be through already. */
+		rnic_ep_kick(ep);
+	}
+	mutex_unlock(&ep->lock);
+	rnic_ep_put(ep);
+	return ret;
+}
+
+/* From here on the peer may think it is connected: only a close undoes that. */
+static int send_accept(struct rnic_ep *ep, const struct mpa_frame *rep,
+		       const struct iw_cm_conn_param *param)
+{
+	int ret;
+
+	ret = rnic_qp_attach(ep->qp, ep, &ep->agreed, false);
+	if (ret)
+		return ret;
+	ret = rnic_ep_send_frame(ep, rep, param->private_data);
+	if (ret) {
+		rnic_qp_error(ep->qp);
+		rnic_ep_operate(ep);
+	}
+	return ret;
+}
+
+static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+{
+	struct mpa_frame rep;
+	int ret;
+
+	if (ep->state != RNIC_EP_REQUESTED)
+		return -ECONNABORTED;
+	if (!pd_fits(ep, param->private_data_len))
+		return -EINVAL;
+	set_depths(ep, param);
+	mpa_respond(&rep, &ep->agreed, &ep->req, &ep->own, false, param->private_data_len);
+	ep->qp = find_qp(ep->dev, param->qpn);
+	ret = ep->qp ? send_accept(ep, &rep, param) : -EINVAL;
+	if (ret) {
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_FAILED);
+		if (ep->state == RNIC_EP_REQUESTED)
+			rnic_ep_done(ep);
+		return ret;
+	}
+	rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_OK);
+	take_cm_id(ep, cm_id);
+	report_established(ep);
+	rnic_ep_operate(ep);
+	return 0;
+}
+
+static struct rnic_ep *requested_ep(struct iw_cm_id *cm_id)
+{
+	return rnic_ep_find(rnic_dev(cm_id->device), (unsigned long)cm_id->provider_data);
+}
+
+/**
+ * rnic_cm_accept() - ib_device_ops.iw_accept
+ * @cm_id:	made by iw_cm for the request
+ * @param:	queue pair, depths, Private Data
+ *
+ * Context: process.
+ * Return: 0, or -errno (-ECONNABORTED: the peer or the deadline was faster).
+ */
+int rnic_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+{
+	struct rnic_ep *ep = requested_ep(cm_id);
+	int ret;
+
+	if (!ep)
+		return -ECONNABORTED;
+	mutex_lock(&ep->lock);
+	ret = accept_request(ep, cm_id, param);
+	mutex_unlock(&ep->lock);
+	rnic_ep_put(ep);
+	return ret;
+}
+
+static void reject_request(struct rnic_ep *ep, const void *pd, u8 pd_len)
+{
+	struct mpa_frame rep;
+
+	if (ep->state != RNIC_EP_REQUESTED)
+		return;
+	ep->own.ird = RNIC_MAX_RD_ATOM;
+	ep->own.ord = 0;
+	mpa_respond(&rep, &ep->agreed, &ep->req, &ep->own, true, pd_len);
+	rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_REJECTED);
+	rnic_ep_send_frame(ep, &rep, pd);
+	rnic_ep_linger(ep);
+}
+
+/**
+ * rnic_cm_reject() - ib_device_ops.iw_reject
+ * @cm_id:	made by iw_cm for the request
+ * @pd:		Private Data for the peer
+ * @pd_len:	octets of it
+ *
+ * Context: process.
+ * Return: 0, also when the request is gone.
+ */
+int rnic_cm_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
+{
+	struct rnic_ep *ep = requested_ep(cm_id);
+
+	if (!ep)
+		return 0;
+	mutex_lock(&ep->lock);
+	reject_request(ep, pd, pd_len);
+	mutex_unlock(&ep->lock);
+	rnic_ep_put(ep);
+	return 0;
+}
+
+/* Before the device is registered. */
+void rnic_cm_dev_init(struct rnic_dev *dev)
+{
+	spin_lock_init(&dev->cm.ep_lock);
+	INIT_LIST_HEAD(&dev->cm.eps);
+	atomic_set(&dev->cm.pending, 0);
+	xa_init_flags(&dev->cm.requests, XA_FLAGS_ALLOC1);
+	init_waitqueue_head(&dev->cm.idle);
+}
+
+/* After its last user is gone. Context: process. */
+void rnic_cm_dev_gone(struct rnic_dev *dev)
+{
+	rnic_ep_kill_all(dev);
+	xa_destroy(&dev->cm.requests);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Completions of a queue pair: in order, once each, and with a flush status
+ * when the connection ended before they were carried out.
+ */
+#include "cq.h"
+#include "dev.h"
+#include "mr.h"
+#include "qp.h"
+#include "srq.h"
+
+/**
+ * rnic_sent_add() - a work request was taken from the send queue
+ * @qp:		queue pair with room in @sent; its data path is the caller's
+ * @wqe:	the work request
+ *
+ * Return: its slot, for rnic_sent_done().
+ */
+u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
+{
+	u32 slot = qp->sent_tail++ & (qp->sq.size - 1);
+
+	qp->sent[slot] = (struct rnic_sent) {
+		.id = wqe->id,
+		.op = wqe->op,
+		.signaled = qp->sig_all || wqe->flags & RNIC_WQE_SIGNALED,
+		.len = wqe->len,
+		.inval = wqe->op == RNIC_OP_READ_INV ? wqe->sge[0].lkey : 0,
+	};
+	return slot;
+}
+
+/**
+ * rnic_sent_done() - a work request was carried out, or failed
+ * @qp:		queue pair; its data path is the caller's
+ * @slot:	from rnic_sent_add()
+ * @status:	how it ended; the first word counts
+ */
+void rnic_sent_done(struct rnic_qp *qp, u32 slot, enum ib_wc_status status)
+{
+	struct rnic_sent *sent = &qp->sent[slot];
+
+	if (sent->done)
+		return;
+	sent->done = true;
+	sent->status = status;
+}
+
+static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
+{
+	struct rnic_cqe cqe = {
+		.id = sent->id,
+		.qp = &qp->ibqp,
+		.op = sent->op,
+		.status = sent->status,
+		.len = sent->len,
+	};
+
+	if (sent->signaled || sent->status != IB_WC_SUCCESS)
+		rnic_cq_push(qp->scq, &cqe, false);
+}
+
+/**
+ * rnic_sent_complete() - complete what is done, in the order of posting
+ * @qp:	queue pair; its data path is the caller's
+ */
+void rnic_sent_complete(struct rnic_qp *qp)
+{
+	while (qp->sent_head != qp->sent_tail) {
+		struct rnic_sent *sent = &qp->sent[qp->sent_head & (qp->sq.size - 1)];
+
+		if (!sent->done)
+			return;
+		complete_one(qp, sent);
+		qp->sent_head++;
+	}
+}
+
+/**
+ * rnic_recv_complete() - complete the receive being filled
+ * @qp:		queue pair with @rx.have_rwqe; its data path is the caller's
+ * @status:	how it ended
+ * @len:	octets received
+ * @inval_stag:	the STag the peer invalidated
+ * @invalidated: it did
+ * @solicited:	the peer asked for an event
+ */
+void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u32 inval_stag,
+			bool invalidated, bool solicited)
+{
+	struct rnic_cqe cqe = {
+		.id = qp->rx.rwqe.id,
+		.qp = &qp->ibqp,
+		.op = RNIC_OP_RECV,
+		.status = status,
+		.len = len,
+		.inval_stag = inval_stag,
+		.invalidated = invalidated,
+	};
+
+	qp->rx.have_rwqe = false;
+	rnic_cq_push(qp->rcq, &cqe, solicited);
+}
+
+static void flush_sq(struct rnic_qp *qp)
+{
+	struct rnic_wqe wqe;
+	u32 i;
+
+	for (i = qp->sent_head; i != qp->sent_tail; i++)
+		rnic_sent_done(qp, i & (qp->sq.size - 1), IB_WC_WR_FLUSH_ERR);
+	rnic_sent_complete(qp);
+	do {
+		while (rnic_sq_pop(&qp->sq, &wqe)) {
+			rnic_sent_done(qp, rnic_sent_add(qp, &wqe), IB_WC_WR_FLUSH_ERR);
+			rnic_sent_complete(qp);
+		}
+	} while (rnic_sq_pending(&qp->sq));
+}
+
+static void flush_rq(struct rnic_qp *qp)
+{
+	if (qp->rx.have_rwqe)
+		rnic_recv_complete(qp, IB_WC_WR_FLUSH_ERR, 0, 0, false, true);
+	if (qp->srq)
+		return;
+	while (rnic_rq_pop(&qp->rq, &qp->rx.rwqe))
+		rnic_recv_complete(qp, IB_WC_WR_FLUSH_ERR, 0, 0, false, true);
+}
+
+/**
+ * rnic_qp_flush() - complete everything posted with a flush status
+ * @qp:	queue pair in error, without a connection
+ *
+ * Context: the worker. Runs again for work requests posted later.
+ */
+void rnic_qp_flush(struct rnic_qp *qp)
+{
+	qp->tx.msg = RNIC_TX_NONE;
+	qp->tx.held = false;
+	flush_sq(qp);
+	flush_rq(qp);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Endpoints: one TCP connection from its first packet to its last.
+ */
+#ifndef _RNIC_EP_H
+#define _RNIC_EP_H
+
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include <wire/startup.h>
+
+#include "sock.h"
+
+struct iw_cm_id;
+struct page;
+struct rnic_dev;
+struct rnic_listener;
+struct rnic_qp;
+
+/**
+ * enum rnic_ep_state - where a connection stands
+ * @RNIC_EP_CONNECTING:	TCP connects (initiator)
+ * @RNIC_EP_WAIT_REPLY:	Request sent (initiator)
+ * @RNIC_EP_WAIT_REQUEST: waiting for a Request (responder)
+ * @RNIC_EP_REQUESTED:	the consumer was asked (responder)
+ * @RNIC_EP_OPERATING:	Full Operation: a queue pair owns the stream
+ * @RNIC_EP_LINGER:	over; what is left to send goes out, then FIN
+ * @RNIC_EP_DONE:	nothing more will happen
+ *
+ * In this order, except that any state may go to LINGER or DONE.
+ */
+enum rnic_ep_state {
+	RNIC_EP_CONNECTING,
+	RNIC_EP_WAIT_REPLY,
+	RNIC_EP_WAIT_REQUEST,
+	RNIC_EP_REQUESTED,
+	RNIC_EP_OPERATING,
+	RNIC_EP_LINGER,
+	RNIC_EP_DONE,
+};
+
+/**
+ * struct rnic_ep - an endpoint
+ * @ref:	references: one until DONE, one per queued work or armed timer, one
+ *		of the queue pair, and short ones
+ * @node:	entry in the device's list
+ * @killed:	told to end since the device goes; under the list's lock
+ * @dev:	device; its list being empty is what lets it go
+ * @s:		socket; closed with the last reference
+ * @lock:	protects what follows; may be held when the socket lock is taken
+ * @state:	see above
+ * @initiator:	we connected
+ * @pending:	counted as half-open
+ * @work:	startup and lingering
+ * @timer:	one deadline for the whole startup, later for closing
+ * @deadline:	in jiffies, 0 when there is none; may be set without @lock
+ * @cm_id:	whom to tell, with a reference; NULL before and after
+ * @listener:	where it came from, with a reference, until the consumer was asked
+ * @id:		how iw_cm names it until accepted or rejected; 0 when it does not
+ * @qp:		queue pair, with a reference, while connecting or operating
+ * @own:	what we offered
+ * @req:	the Request sent or received
+ * @agreed:	outcome
+ * @frame:	startup frame being received
+ * @have:	octets of it
+ * @pd:		our Private Data, until sent
+ * @pd_len:	octets of it
+ * @tail:	pages with the last octets to send, with a reference, or NULL
+ * @tail_off:	first of them
+ * @tail_len:	how many
+ */
+struct rnic_ep {
+	struct kref ref;
+	struct list_head node;
+	bool killed;
+	struct rnic_dev *dev;
+	struct rnic_sock s;
+	struct mutex lock;
+	enum rnic_ep_state state;
+	bool initiator;
+	bool pending;
+	struct work_struct work;
+	struct delayed_work timer;
+	unsigned long deadline;
+	struct iw_cm_id *cm_id;
+	struct rnic_listener *listener;
+	u32 id;
+	struct rnic_qp *qp;
+	struct mpa_offer own;
+	struct mpa_frame req;
+	struct mpa_agreed agreed;
+	u8 *frame;
+	u32 have;
+	void *pd;
+	u16 pd_len;
+	struct page *tail;
+	u32 tail_off;
+	u32 tail_len;
+};
+
+/* ep.c */
+struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator);
+struct rnic_ep *rnic_ep_get(struct rnic_ep *ep);
+void rnic_ep_put(struct rnic_ep *ep);
+void rnic_ep_kick(struct rnic_ep *ep);
+void rnic_ep_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
+void rnic_ep_arm(struct rnic_ep *ep, u32 ms);
+bool rnic_ep_expired(const struct rnic_ep *ep);
+void rnic_ep_done(struct rnic_ep *ep);
+void rnic_ep_linger(struct rnic_ep *ep);
+void rnic_ep_operate(struct rnic_ep *ep);
+void rnic_ep_closed(struct rnic_ep *ep, struct page *tail, u32 off, u32 len);
+struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id);
+int rnic_ep_publish(struct rnic_ep *ep);
+void rnic_ep_kill_all(struct rnic_dev *dev);
+int rnic_ep_send_frame(struct rnic_ep *ep, const struct mpa_frame *f, const void *pd);
+
+/* cm.c: what an endpoint reports; @ep->lock held */
+void rnic_cm_request(struct rnic_ep *ep, const u8 *pd);
+void rnic_cm_reply(struct rnic_ep *ep, int status, const struct mpa_frame *rep, const u8 *pd);
+void rnic_cm_close(struct rnic_ep *ep);
+
+#endif

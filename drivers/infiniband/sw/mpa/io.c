@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Who runs the data path, and when.
+ *
+ * The worker receives, sends, and notices the end of a connection. It is woken
+ * by socket events, by kernel consumers that post (in any context), and by
+ * whoever changes the state. A user's doorbell does not wait for it: the caller
+ * locks the socket and sends by itself.
+ *
+ * Taking a connection down is the worker's alone:
+ *
+ *	socket locked:	encode the Terminate that is due, push what TCP takes,
+ *			unlink connection and queue pair
+ *	unlocked:	flush, report the end to iw_cm and to the consumer, give
+ *			the unsent rest to the endpoint, which lingers
+ *
+ * After the unlinking a doorbell finds no connection, so the worker alone owns
+ * the data path and flushes what is posted later.
+ */
+#include <linux/mm.h>
+#include <linux/workqueue.h>
+
+#include "dev.h"
+#include "ep.h"
+#include "qp.h"
+
+struct workqueue_struct *rnic_wq;
+
+int rnic_io_init(void)
+{
+	rnic_wq = alloc_workqueue("rdma_mpa", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	return rnic_wq ? 0 : -ENOMEM;
+}
+
+/* All devices are gone. */
+void rnic_io_exit(void)
+{
+	destroy_workqueue(rnic_wq);
+}
+
+/* How long a graceful close may take before it is cut short. */
+#define CLOSE_MS	5000
+
+/**
+ * rnic_qp_kick() - wake the worker
+ * @qp:	queue pair
+ *
+ * Context: any.
+ */
+void rnic_qp_kick(struct rnic_qp *qp)
+{
+	queue_work(rnic_wq, &qp->work);
+}
+
+/* rnic_sock_event_fn of a socket in Full Operation; sk_callback_lock held. */
+void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
+{
+	rnic_qp_kick(container_of(s, struct rnic_ep, s)->qp);
+}
+
+/**
+ * rnic_qp_doorbell() - user space posted sends
+ * @qp:	queue pair
+ *
+ * Context: process.
+ */
+void rnic_qp_doorbell(struct rnic_qp *qp)
+{
+	struct rnic_ep *ep = rnic_qp_ep(qp);
+	bool kick = true;
+
+	rnic_stat_inc(qp->dev, RNIC_STAT_DOORBELLS);
+	if (ep) {
+		rnic_sock_lock(&ep->s);
+		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin)
+			kick = rnic_tx_run(qp, &ep->s) || qp->closing;
+		rnic_sock_unlock(&ep->s);
+		rnic_ep_put(ep);
+	}
+	if (kick)
+		rnic_qp_kick(qp);
+}
+
+/* Everything posted before the close was sent: FIN, and wait for the peer's. */
+static void close_gracefully(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	if (qp->fin || !rnic_tx_idle(qp))
+		return;
+	qp->fin = true;
+	rnic_ep_arm(ep, CLOSE_MS);
+}
+
+static enum ib_qp_state state_of(struct rnic_qp *qp)
+{
+	return READ_ONCE(qp->state);
+}
+
+/*
+ * Is the connection over? A FIN inside an FPDU, a reset and a time-out lose
+ * data: the consumer is told. A FIN between two FPDUs is the peer's close.
+ */
+static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	bool broken = rnic_sock_dead(&ep->s) && rnic_sock_error(&ep->s);
+
+	if (qp->closing || state_of(qp) == IB_QPS_ERR || rnic_ep_expired(ep))
+		return true;
+	if (!qp->rx.eof && !rnic_sock_dead(&ep->s))
+		return false;
+	if (broken || qp->rx.mpa.seen) {
+		qp->event = IB_EVENT_QP_FATAL;
+		rnic_stat_inc(qp->dev, RNIC_STAT_CONN_RESET);
+	}
+	return true;
+}
+
+static void raise_event(struct rnic_qp *qp)
+{
+	struct ib_event ev = {
+		.device = qp->ibqp.device,
+		.element.qp = &qp->ibqp,
+		.event = qp->event,
+	};
+
+	if (qp->event >= 0 && qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
+	qp->event = -1;
+}
+
+/* Socket locked. */
+static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	struct rnic_tx *tx = &qp->tx;
+	int ret = 1;
+
+	rnic_tx_finish(qp);
+	while (tx->sent < tx->fill && ret > 0) {
+		ret = rnic_sock_push(&ep->s, tx->page, tx->sent, tx->fill - tx->sent, false);
+		if (ret > 0)
+			tx->sent += ret;
+	}
+	spin_lock_bh(&qp->lock);
+	qp->state = IB_QPS_ERR;
+	qp->ep = NULL;
+	spin_unlock_bh(&qp->lock);
+}
+
+/* Socket not locked; @ep with the queue pair's reference, which goes. */
+static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	struct page *tail = qp->tx.page;
+	u32 off = qp->tx.sent, len = qp->tx.fill - qp->tx.sent;
+
+	qp->tx.page = NULL;
+	rnic_qp_flush(qp);
+	rnic_readq_free(&qp->readq);
+	raise_event(qp);
+	/* The last thing that may touch qp: it drops the endpoint's reference. */
+	rnic_ep_closed(ep, tail, off, len);
+	rnic_ep_put(ep);
+}
+
+/* Return: the connection is over. */
+static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	bool again, over, fin = false;
+
+	rnic_sock_lock(&ep->s);
+	again = rnic_rx_run(qp, &ep->s);
+	if (!qp->closing && !qp->fin && state_of(qp) != IB_QPS_ERR)
+		again |= rnic_tx_run(qp, &ep->s);
+	if (state_of(qp) == IB_QPS_SQD && !qp->fin) {
+		close_gracefully(qp, ep);
+		fin = qp->fin;
+	}
+	over = is_over(qp, ep);
+	if (over)
+		unlink_connection(qp, ep);
+	rnic_sock_unlock(&ep->s);
+	if (fin && !over)
+		rnic_sock_shut(&ep->s);
+	if (again && !over)
+		rnic_qp_kick(qp);
+	return over;
+}
+
+void rnic_qp_work(struct work_struct *work)
+{
+	struct rnic_qp *qp = container_of(work, struct rnic_qp, work);
+	struct rnic_ep *ep = rnic_qp_ep(qp);
+	bool over;
+
+	if (!ep) {
+		if (state_of(qp) == IB_QPS_ERR)
+			rnic_qp_flush(qp);
+		return;
+	}
+	over = run_connection(qp, ep);
+	rnic_ep_put(ep);
+	if (over)
+		take_down(qp, ep);
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Ports: TCP listeners shared by devices.
+ *
+ * rdma_cm listens on a wildcard address once for every device. TCP has only one
+ * place for that, and binding each socket to its network device would refuse
+ * connections to an own address, which come in over lo. So devices share one
+ * socket, and a new connection goes to the device whose network device owns the
+ * local address: the same one that rdma_cm will find for it.
+ *
+ * Lifetime. A port lives from its first to its last listener; both ends are
+ * under ports_lock. A listener lives until it stops listening and the last
+ * connection that came through it was reported or is gone.
+ */
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <rdma/iw_cm.h>
+
+#include "cm.h"
+#include "dev.h"
+#include "ep.h"
+#include "listen.h"
+#include "qp.h"
+
+/**
+ * struct rnic_port - a listening socket
+ * @node:	entry in ports
+ * @net:	namespace; the socket holds it
+ * @addr:	address and port, possibly a wildcard
+ * @v6only:	an IPv6 wildcard without IPv4
+ * @s:		socket
+ * @work:	accepts
+ * @listeners:	devices
+ */
+struct rnic_port {
+	struct list_head node;
+	struct net *net;
+	struct sockaddr_storage addr;
+	bool v6only;
+	struct rnic_sock s;
+	struct work_struct work;
+	struct list_head listeners;
+};
+
+static LIST_HEAD(ports);
+/* Protects ports, each port's listeners, and opening and closing of sockets. */
+static DEFINE_MUTEX(ports_lock);
+
+static void listener_free(struct kref *ref)
+{
+	struct rnic_listener *l = container_of(ref, struct rnic_listener, ref);
+
+	l->cm_id->rem_ref(l->cm_id);
+	kfree(l);
+}
+
+void rnic_listener_put(struct rnic_listener *l)
+{
+	kref_put(&l->ref, listener_free);
+}
+
+static bool is_wildcard(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		return ipv6_addr_any(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+	return !((const struct sockaddr_in *)addr)->sin_addr.s_addr;
+}
+
+static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET6)
+		return a6->sin6_port == b6->sin6_port &&
+		       a6->sin6_scope_id == b6->sin6_scope_id &&
+		       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
+	return a4->sin_port == b4->sin_port && a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+}
+
+/* The listener for a connection to @local, with a reference, or NULL. */
+static struct rnic_listener *choose(struct rnic_port *port, const struct sockaddr_storage *local)
+{
+	struct rnic_listener *l, *found = NULL;
+	struct net_device *ndev;
+
+	lockdep_assert_held(&ports_lock);
+	ndev = rnic_sock_local_netdev(port->net, local);
+	list_for_each_entry(l, &port->listeners, node) {
+		if (rcu_access_pointer(l->dev->ndev) == ndev || !is_wildcard(&port->addr)) {
+			found = l;
+			break;
+		}
+	}
+	dev_put(ndev);
+	if (found)
+		kref_get(&found->ref);
+	return found;
+}
+
+/* Half-open startups are bounded, so that silent peers cannot fill memory. */
+static bool charge_pending(struct rnic_dev *dev)
+{
+	if (atomic_inc_return(&dev->cm.pending) <= READ_ONCE(dev->set.max_pending))
+		return true;
+	atomic_dec(&dev->cm.pending);
+	rnic_stat_inc(dev, RNIC_STAT_PENDING_OVERFLOW);
+	return false;
+}
+
+static struct rnic_ep *responder(struct rnic_listener *l)
+{
+	struct rnic_ep *ep;
+
+	if (!charge_pending(l->dev))
+		return NULL;
+	ep = rnic_ep_new(l->dev, false);
+	if (!ep) {
+		atomic_dec(&l->dev->cm.pending);
+		return NULL;
+	}
+	ep->pending = true;
+	ep->listener = l;
+	return ep;
+}
+
+/* An accepted connection becomes an endpoint of the device it is meant for. */
+static void welcome(struct rnic_port *port, struct rnic_sock *s)
+{
+	struct sockaddr_storage local, remote;
+	struct rnic_listener *l = NULL;
+	struct rnic_ep *ep;
+
+	if (!rnic_sock_addrs(s, &local, &remote))
+		l = choose(port, &local);
+	ep = l ? responder(l) : NULL;
+	if (!ep) {
+		if (l)
+			rnic_listener_put(l);
+		rnic_sock_close(s);
+		return;
+	}
+	rnic_ep_get(ep);
+	mutex_lock(&ep->lock);
+	ep->s = *s;
+	rnic_sock_hook(&ep->s, rnic_ep_sock_event);
+	rnic_ep_arm(ep, READ_ONCE(ep->dev->set.startup_timeout_ms));
+	/* What came before the socket was hooked was reported to nobody. */
+	rnic_ep_kick(ep);
+	mutex_unlock(&ep->lock);
+	rnic_ep_put(ep);
+}
+
+static void port_work(struct work_struct *work)
+{
+	struct rnic_port *port = container_of(work, struct rnic_port, work);
+	struct rnic_sock s = {};
+
+	while (!rnic_sock_accept(&port->s, &s)) {
+		mutex_lock(&ports_lock);
+		welcome(port, &s);
+		mutex_unlock(&ports_lock);
+		s = (struct rnic_sock) {};
+	}
+}
+
+static void port_event(struct rnic_sock *s, enum rnic_sock_event event)
+{
+	queue_work(rnic_wq, &container_of(s, struct rnic_port, s)->work);
+}
+
+static struct rnic_port *port_find(struct net *net, const struct sockaddr_storage *addr)
+{
+	struct rnic_port *port;
+
+	list_for_each_entry(port, &ports, node)
+		if (net_eq(port->net, net) && same_addr(&port->addr, addr))
+			return port;
+	return NULL;
+}
+
+static struct rnic_port *port_open(struct net *net, struct iw_cm_id *cm_id, int backlog)
+{
+	struct rnic_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+	int ret;
+
+	if (!port)
+		return ERR_PTR(-ENOMEM);
+	port->net = net;
+	port->addr = cm_id->m_local_addr;
+	port->v6only = cm_id->afonly;
+	INIT_LIST_HEAD(&port->listeners);
+	INIT_WORK(&port->work, port_work);
+	ret = rnic_sock_listen(&port->s, net, &port->addr, port->v6only, backlog, port_event);
+	if (ret) {
+		kfree(port);
+		return ERR_PTR(ret);
+	}
+	list_add_tail(&port->node, &ports);
+	return port;
+}
+
+/* Off the list already. port_work() takes ports_lock: not held here. */
+static void port_close(struct rnic_port *port)
+{
+	rnic_sock_unhook(&port->s);
+	cancel_work_sync(&port->work);
+	rnic_sock_close(&port->s);
+	kfree(port);
+}
+
+static int listener_add(struct rnic_listener *l, struct net *net, int backlog)
+{
+	struct rnic_port *port;
+
+	lockdep_assert_held(&ports_lock);
+	port = port_find(net, &l->cm_id->m_local_addr);
+	if (!port)
+		port = port_open(net, l->cm_id, backlog);
+	if (IS_ERR(port))
+		return PTR_ERR(port);
+	l->port = port;
+	list_add_tail(&l->node, &port->listeners);
+	return 0;
+}
+
+/**
+ * rnic_cm_create_listen() - ib_device_ops.iw_create_listen
+ * @cm_id:	whom to tell of requests
+ * @backlog:	TCP's, on the first listener of a port
+ *
+ * Context: process.
+ * Return: 0 or -errno.
+ */
+int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
+{
+	struct rnic_dev *dev = rnic_dev(cm_id->device);
+	struct net_device *ndev = rnic_dev_netdev(dev);
+	struct rnic_listener *l;
+	int ret;
+
+	if (!ndev)
+		return -ENODEV;
+	l = kzalloc(sizeof(*l), GFP_KERNEL);
+	if (!l) {
+		ret = -ENOMEM;
+		goto out;
+	}
+	kref_init(&l->ref);
+	l->dev = dev;
+	l->cm_id = cm_id;
+	mutex_lock(&ports_lock);
+	ret = listener_add(l, dev_net(ndev), backlog);
+	mutex_unlock(&ports_lock);
+	if (ret) {
+		kfree(l);
+		goto out;
+	}
+	cm_id->add_ref(cm_id);
+	cm_id->provider_data = l;
+out:
+	dev_put(ndev);
+	return ret;
+}
+
+/**
+ * rnic_cm_destroy_listen() - ib_device_ops.iw_destroy_listen
+ * @cm_id:	it
+ *
+ * Connections that came before and were not reported yet are ended by iw_cm,
+ * which drops their events, and by the startup deadline.
+ *
+ * Context: process.
+ * Return: 0.
+ */
+int rnic_cm_destroy_listen(struct iw_cm_id *cm_id)
+{
+	struct rnic_listener *l = cm_id->provider_data;
+	struct rnic_port *port = l->port;
+	bool last;
+
+	mutex_lock(&ports_lock);
+	list_del(&l->node);
+	last = list_empty(&port->listeners);
+	if (last)
+		list_del(&port->node);
+	mutex_unlock(&ports_lock);
+	if (last)
+		port_close(port);
+	cm_id->provider_data = NULL;
+	rnic_listener_put(l);
+	return 0;
+}

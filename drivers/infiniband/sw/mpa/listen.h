@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Listening: one TCP socket for all devices that listen on the same address.
+ */
+#ifndef _RNIC_LISTEN_H
+#define _RNIC_LISTEN_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+
+struct iw_cm_id;
+struct rnic_dev;
+struct rnic_port;
+
+/**
+ * struct rnic_listener - one device listening for one iw_cm_id
+ * @ref:	one while listening, one per connection that was not reported yet
+ * @node:	entry in the port's list, under the lock of all ports
+ * @port:	the port
+ * @dev:	device
+ * @cm_id:	whom to tell of requests, with a reference
+ */
+struct rnic_listener {
+	struct kref ref;
+	struct list_head node;
+	struct rnic_port *port;
+	struct rnic_dev *dev;
+	struct iw_cm_id *cm_id;
+};
+
+void rnic_listener_put(struct rnic_listener *l);
+
+/* ib_device_ops.iw_create_listen, iw_destroy_listen */
+int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog);
+int rnic_cm_destroy_listen(struct iw_cm_id *cm_id);
+
+#endif

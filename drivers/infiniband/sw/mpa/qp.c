@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Queue pairs: making, changing and unmaking them, and how they get a
+ * connection and begin to lose it.
+ *
+ * States are those of the verbs:
+ *
+ *	RESET, INIT, RTR   no connection; the same to us
+ *	RTS		   connected, by rnic_qp_attach() only
+ *	SQD		   closing: what was posted is sent, then FIN
+ *	ERR		   everything is flushed; RESET makes it usable again
+ *
+ * Whatever ends a connection (the consumer, the peer, an error) sets the state
+ * or qp->closing and wakes the worker, which takes the connection down.
+ *
+ * Lifetime. ib_core frees the struct after rnic_qp_destroy(), which waits until
+ * iw_cm and the endpoint have dropped their references. The endpoint's goes
+ * when the connection is taken down, and the worker is not needed after that.
+ */
+#include <linux/slab.h>
+
+#include "cq.h"
+#include "dev.h"
+#include "ep.h"
+#include "qp.h"
+#include "srq.h"
+#include "verbs.h"
+
+static int check_init_attr(const struct ib_qp_init_attr *attr)
+{
+	if (attr->qp_type != IB_QPT_RC || attr->create_flags)
+		return -EOPNOTSUPP;
+	if (!attr->send_cq || (!attr->recv_cq && !attr->srq))
+		return -EINVAL;
+	if (attr->cap.max_send_wr > RNIC_MAX_QP_WR || attr->cap.max_recv_wr > RNIC_MAX_QP_WR ||
+	    attr->cap.max_send_sge > RNIC_MAX_SGE || attr->cap.max_recv_sge > RNIC_MAX_SGE ||
+	    attr->cap.max_inline_data > RNIC_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+static int make_rings(struct rnic_qp *qp, const struct ib_qp_cap *cap, struct ib_ucontext *uctx)
+{
+	int ret;
+
+	ret = rnic_sq_init(&qp->sq, cap->max_send_wr, uctx);
+	if (ret)
+		return ret;
+	if (!qp->srq) {
+		ret = rnic_rq_init(&qp->rq, cap->max_recv_wr, uctx);
+		if (ret)
+			goto err_sq;
+	}
+	qp->sent = kvcalloc(qp->sq.size, sizeof(*qp->sent), GFP_KERNEL);
+	if (qp->sent)
+		return 0;
+	ret = -ENOMEM;
+	if (!qp->srq)
+		rnic_rq_free(&qp->rq);
+err_sq:
+	rnic_sq_free(&qp->sq);
+	return ret;
+}
+
+static void free_rings(struct rnic_qp *qp)
+{
+	kvfree(qp->sent);
+	if (!qp->srq)
+		rnic_rq_free(&qp->rq);
+	rnic_sq_free(&qp->sq);
+}
+
+/* What was granted: at least what was asked for, and never nothing. */
+static void set_cap(struct rnic_qp *qp, struct ib_qp_cap *cap)
+{
+	cap->max_send_sge = max(cap->max_send_sge, 1U);
+	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
+	cap->max_inline_data = RNIC_MAX_INLINE;
+	qp->cap = *cap;
+}
+
+static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
+{
+	refcount_set(&qp->refs, 1);
+	init_completion(&qp->idle);
+	spin_lock_init(&qp->lock);
+	spin_lock_init(&qp->sq_lock);
+	spin_lock_init(&qp->rq_lock);
+	INIT_WORK(&qp->work, rnic_qp_work);
+	qp->state = IB_QPS_RESET;
+	qp->event = -1;
+	qp->dev = rnic_dev(qp->ibqp.device);
+	qp->scq = rnic_cq(attr->send_cq);
+	qp->rcq = rnic_cq(attr->recv_cq ? attr->recv_cq : attr->send_cq);
+	qp->srq = attr->srq ? rnic_srq(attr->srq) : NULL;
+	qp->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
+}
+
+/**
+ * rnic_qp_create() - ib_device_ops.create_qp
+ * @ibqp:	zeroed, allocated by the core
+ * @attr:	what is wanted; @attr->cap is set to what was granted
+ * @udata:	the user's response buffer, or NULL
+ *
+ * Context: process.
+ * Return: 0 or -errno.
+ */
+int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
+{
+	struct rnic_dev *dev = rnic_dev(ibqp->device);
+	struct rnic_qp *qp = rnic_qp(ibqp);
+	int ret;
+
+	ret = check_init_attr(attr);
+	if (ret)
+		return ret;
+	if (!rnic_dev_charge(dev, RNIC_OBJ_QP))
+		return -ENOMEM;
+	init_fields(qp, attr);
+	ret = make_rings(qp, &attr->cap, rnic_udata_uctx(udata));
+	if (ret)
+		goto err_charge;
+	ret = xa_alloc_cyclic(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(2, 0xffffff),
+			      &dev->next_qpn, GFP_KERNEL);
+	if (ret < 0)
+		goto err_rings;
+	set_cap(qp, &attr->cap);
+	if (udata) {
+		ret = rnic_verbs_qp_uresp(udata, ibqp->qp_num, &qp->sq, qp->srq ? NULL : &qp->rq);
+		if (ret)
+			goto err_qpn;
+	}
+	/* Whole from here on. */
+	xa_store(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL);
+	return 0;
+err_qpn:
+	xa_erase(&dev->qps, ibqp->qp_num);
+err_rings:
+	free_rings(qp);
+err_charge:
+	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
+	return ret < 0 ? ret : -ENOMEM;
+}
+
+/**
+ * rnic_qp_error() - to the error state; the worker does the rest
+ * @qp:	queue pair
+ *
+ * Context: any but hard interrupt.
+ */
+void rnic_qp_error(struct rnic_qp *qp)
+{
+	spin_lock_bh(&qp->lock);
+	qp->state = IB_QPS_ERR;
+	spin_unlock_bh(&qp->lock);
+	rnic_qp_kick(qp);
+}
+
+/**
+ * rnic_qp_destroy() - ib_device_ops.destroy_qp
+ * @ibqp:	queue pair
+ * @udata:	unused
+ *
+ * Context: process; waits for the connection to be taken down.
+ * Return: 0.
+ */
+int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct rnic_qp *qp = rnic_qp(ibqp);
+	struct rnic_dev *dev = qp->dev;
+
+	xa_erase(&dev->qps, ibqp->qp_num);
+	rnic_qp_error(qp);
+	rnic_qp_rem_ref(ibqp);
+	wait_for_completion(&qp->idle);
+	cancel_work_sync(&qp->work);
+	free_rings(qp);
+	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
+	return 0;
+}
+
+/* A consumer that closes twice, or after the peer did, is not wrong. */
+static int to_sqd(struct rnic_qp *qp)
+{
+	if (qp->state == IB_QPS_RTS)
+		qp->state = IB_QPS_SQD;
+	else if (qp->state != IB_QPS_SQD && qp->state != IB_QPS_ERR)
+		return -EINVAL;
+	return 0;
+}
+
+static int to_reset(struct rnic_qp *qp)
+{
+	if (qp->ep)
+		return -EBUSY;
+	qp->state = IB_QPS_RESET;
+	qp->busy = false;
+	return 0;
+}
+
+static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
+{
+	bool unused = qp->state == IB_QPS_RESET || qp->state == IB_QPS_INIT ||
+		      qp->state == IB_QPS_RTR;
+
+	lockdep_assert_held(&qp->lock);
+	switch (state) {
+	case IB_QPS_RESET:
+		return to_reset(qp);
+	case IB_QPS_INIT:
+	case IB_QPS_RTR:
+		if (!unused)
+			return -EINVAL;
+		qp->state = state;
+		return 0;
+	case IB_QPS_RTS:
+		/* Only a connection brings a queue pair there. */
+		return qp->state == IB_QPS_RTS ? 0 : -EINVAL;
+	case IB_QPS_SQD:
+		return to_sqd(qp);
+	case IB_QPS_ERR:
+		qp->state = IB_QPS_ERR;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/**
+ * rnic_qp_modify() - ib_device_ops.modify_qp
+ * @ibqp:	queue pair
+ * @attr:	new values
+ * @mask:	which of them count; those without a meaning here are ignored
+ * @udata:	unused
+ *
+ * Context: process.
+ * Return: 0 or -errno.
+ */
+int rnic_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata)
+{
+	struct rnic_qp *qp = rnic_qp(ibqp);
+	int ret = 0;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	spin_lock_bh(&qp->lock);
+	if (mask & IB_QP_STATE)
+		ret = change_state(qp, attr->qp_state);
+	if (!ret && mask & IB_QP_ACCESS_FLAGS)
+		WRITE_ONCE(qp->access, attr->qp_access_flags);
+	spin_unlock_bh(&qp->lock);
+	if (!ret && mask & IB_QP_STATE)
+		rnic_qp_kick(qp);
+	return ret;
+}
+
+static enum ib_mtu path_mtu(struct rnic_dev *dev)
+{
+	struct net_device *ndev = rnic_dev_netdev(dev);
+	enum ib_mtu mtu = IB_MTU_1024;
+
+	if (ndev) {
+		mtu = ib_mtu_int_to_enum(ndev->mtu);
+		dev_put(ndev);
+	}
+	return mtu;
+}
+
+/**
+ * rnic_qp_query() - ib_device_ops.query_qp
+ * @ibqp:	queue pair
+ * @attr:	filled in
+ * @mask:	unused: everything is told
+ * @init:	filled in
+ *
+ * Return: 0.
+ */
+int rnic_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	struct rnic_qp *qp = rnic_qp(ibqp);
+
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
+	spin_lock_bh(&qp->lock);
+	attr->qp_state = qp->state;
+	spin_unlock_bh(&qp->lock);
+	attr->cur_qp_state = attr->qp_state;
+	attr->cap = qp->cap;
+	attr->qp_access_flags = READ_ONCE(qp->access);
+	attr->path_mtu = path_mtu(qp->dev);
+	attr->port_num = 1;
+	attr->max_rd_atomic = min_t(u32, READ_ONCE(qp->ord), U8_MAX);
+	attr->max_dest_rd_atomic = min_t(u32, READ_ONCE(qp->ird), U8_MAX);
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->cap = qp->cap;
+	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	init->qp_type = IB_QPT_RC;
+	return 0;
+}
+
+void rnic_qp_add_ref(struct ib_qp *ibqp)
+{
+	refcount_inc(&rnic_qp(ibqp)->refs);
+}
+
+void rnic_qp_rem_ref(struct ib_qp *ibqp)
+{
+	struct rnic_qp *qp = rnic_qp(ibqp);
+
+	if (refcount_dec_and_test(&qp->refs))
+		complete(&qp->idle);
+}
+
+/* ib_device_ops.iw_get_qp */
+struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn)
+{
+	struct rnic_qp *qp = xa_load(&rnic_dev(ibdev)->qps, qpn);
+
+	return qp ? &qp->ibqp : NULL;
+}
+
+/* One connection per life: claimed before anything is set up for it. */
+static int claim(struct rnic_qp *qp)
+{
+	int ret = 0;
+
+	spin_lock_bh(&qp->lock);
+	if (qp->busy || qp->state > IB_QPS_RTR)
+		ret = -EINVAL;
+	else
+		qp->busy = true;
+	spin_unlock_bh(&qp->lock);
+	return ret;
+}
+
+static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, bool initiator)
+{
+	memset(&qp->tx, 0, sizeof(qp->tx));
+	memset(&qp->rx, 0, sizeof(qp->rx));
+	mpa_tx_init(&qp->tx.mpa, agreed->tx_markers, agreed->crc);
+	mpa_rx_init(&qp->rx.mpa, agreed->rx_markers, agreed->crc);
+	ddp_rx_init(&qp->rx.ddp);
+	qp->tx.msn[DDP_QN_SEND] = 1;
+	qp->tx.msn[DDP_QN_READ_REQ] = 1;
+	qp->tx.msn[DDP_QN_TERMINATE] = 1;
+	qp->tx.open = initiator;
+	qp->tx.rtr = initiator ? agreed->rtr : 0;
+	qp->rx.rtr = initiator ? 0 : agreed->rtr;
+	qp->rx.first = true;
+	qp->closing = false;
+	qp->fin = false;
+	qp->event = -1;
+	WRITE_ONCE(qp->ord, agreed->ord);
+	WRITE_ONCE(qp->ird, agreed->ird);
+}
+
+/**
+ * rnic_qp_attach() - give a queue pair its connection
+ * @qp:		queue pair; the caller holds a reference
+ * @ep:		endpoint; a reference is taken
+ * @agreed:	what the startup settled
+ * @initiator:	our role
+ *
+ * The worker is not woken and socket events still go to the endpoint, see
+ * rnic_ep_operate().
+ *
+ * Context: process.
+ * Return: 0, -EINVAL when the queue pair is not in a state for it, -ENOMEM.
+ */
+int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agreed *agreed,
+		   bool initiator)
+{
+	int ret;
+
+	ret = claim(qp);
+	if (ret)
+		return ret;
+	ret = rnic_readq_init(&qp->readq, agreed->ord, agreed->ird);
+	if (ret)
+		return ret;
+	init_data_path(qp, agreed, initiator);
+	spin_lock_bh(&qp->lock);
+	if (qp->state > IB_QPS_RTR) {
+		ret = -EINVAL;
+	} else {
+		qp->state = IB_QPS_RTS;
+		qp->ep = rnic_ep_get(ep);
+	}
+	spin_unlock_bh(&qp->lock);
+	if (ret)
+		rnic_readq_free(&qp->readq);
+	return ret;
+}
+
+/* The connection with a reference, or NULL. */
+struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp)
+{
+	struct rnic_ep *ep;
+
+	spin_lock_bh(&qp->lock);
+	ep = qp->ep ? rnic_ep_get(qp->ep) : NULL;
+	spin_unlock_bh(&qp->lock);
+	return ep;
+}
+
+static int async_event(enum wire_err err)
+{
+	const struct wire_err_row *row = wire_err_row(err);
+
+	if (row->layer == TERM_LAYER_LLP)
+		return IB_EVENT_QP_FATAL;
+	if (row->layer == TERM_LAYER_RDMAP && row->etype == TERM_RDMAP_PROTECTION)
+		return IB_EVENT_QP_ACCESS_ERR;
+	if (row->layer == TERM_LAYER_DDP && row->etype == TERM_DDP_TAGGED)
+		return IB_EVENT_QP_ACCESS_ERR;
+	if (row->etype == TERM_RDMAP_CATASTROPHIC)
+		return IB_EVENT_QP_FATAL;
+	return IB_EVENT_QP_REQ_ERR;
+}
+
+/**
+ * rnic_qp_fail() - the one door for errors of the data path
+ * @qp:		queue pair, socket locked
+ * @err:	what happened
+ * @theirs:	in the FPDU just received: its header goes into the Terminate
+ *
+ * Nothing is received or sent any more but the Terminate. It is not sent where
+ * no FPDU may be sent yet (NEG-30).
+ */
+void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
+{
+	const struct mpa_rx *mpa = &qp->rx.mpa;
+
+	if (qp->closing)
+		return;
+	qp->closing = true;
+	qp->event = async_event(err);
+	qp->tx.term_due = qp->tx.open;
+	rdmap_term_init(&qp->tx.term, err, theirs ? mpa->hdr : NULL, theirs ? mpa->hdr_len : 0,
+			theirs ? mpa->ulpdu_len : 0);
+}
+
+/**
+ * rnic_qp_refuse() - what the startup agreed on cannot be
+ * @qp:		queue pair just attached, not operating yet
+ * @err:	what the Terminate says (RFC 6581 section 8)
+ *
+ * Context: process, socket not locked.
+ */
+void rnic_qp_refuse(struct rnic_qp *qp, enum wire_err err)
+{
+	rnic_sock_lock(&qp->ep->s);
+	rnic_qp_fail(qp, err, false);
+	rnic_sock_unlock(&qp->ep->s);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Queue pairs.
+ *
+ * A queue pair's data path (tx, rx, readq, sent) belongs to whoever holds the
+ * socket lock of its connection: the worker, or the task that rings the
+ * doorbell. Without a connection it belongs to the worker.
+ */
+#ifndef _RNIC_QP_H
+#define _RNIC_QP_H
+
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <wire/ddp.h>
+#include <wire/mpa.h>
+#include <wire/startup.h>
+
+#include "readq.h"
+#include "ring.h"
+#include "sgl.h"
+#include "sock.h"
+
+struct rnic_cq;
+struct rnic_dev;
+struct rnic_ep;
+struct rnic_srq;
+
+/**
+ * struct rnic_sent - a send queue work request between taken and completed
+ * @id:		work request id
+ * @op:		operation
+ * @signaled:	complete it in the CQ even when it succeeds
+ * @done:	may be completed when its turn comes
+ * @status:	how it ended, valid when @done
+ * @len:	octets of the message
+ * @inval:	STag to invalidate when a Read is complete (RNIC_OP_READ_INV)
+ *
+ * Completions go out in the order of posting, so a Send behind an outstanding
+ * Read is done but waits.
+ */
+struct rnic_sent {
+	u64 id;
+	enum rnic_op op;
+	bool signaled;
+	bool done;
+	enum ib_wc_status status;
+	u32 len;
+	u32 inval;
+};
+
+/**
+ * enum rnic_tx_msg - what the sending side is in the middle of
+ * @RNIC_TX_NONE:	nothing
+ * @RNIC_TX_WQE:	a work request
+ * @RNIC_TX_RESPONSE:	a Read Response
+ * @RNIC_TX_RTR:	an RTR message (RFC 6581 section 9.2)
+ */
+enum rnic_tx_msg {
+	RNIC_TX_NONE,
+	RNIC_TX_WQE,
+	RNIC_TX_RESPONSE,
+	RNIC_TX_RTR,
+};
+
+/**
+ * struct rnic_tx - sending side of a connection
+ * @mpa:	FPDU encoder
+ * @page:	pages FPDUs are encoded into, NULL when there are none
+ * @size:	octets of @page
+ * @fill:	octets encoded
+ * @sent:	octets of them handed to TCP
+ * @emss:	segment size of this burst, a multiple of 4
+ * @seg_used:	octets in the segment that the next FPDU would join
+ * @open:	FPDUs may be sent (NEG-30)
+ * @rtr:	RTR type still to be sent, MPA_RTR_* or 0
+ * @term_due:	@term is to be sent as the last message
+ * @term:	the Terminate
+ * @msn:	next MSN by queue
+ * @msg:	what is being sent
+ * @wqe:	the work request taken last
+ * @held:	@wqe is taken but must wait for outstanding Reads
+ * @slot:	place of @wqe in rnic_qp.sent
+ * @seg:	header of the next segment
+ * @sgl:	payload of a work request
+ * @src:	STag of a response's payload
+ * @src_to:	offset there of the next octet
+ * @left:	payload octets not yet encoded
+ * @off:	payload octets encoded
+ */
+struct rnic_tx {
+	struct mpa_tx mpa;
+	struct page *page;
+	u32 size;
+	u32 fill;
+	u32 sent;
+	u32 emss;
+	u32 seg_used;
+	bool open;
+	u8 rtr;
+	bool term_due;
+	struct rdmap_term term;
+	u32 msn[DDP_QN_MAX];
+	enum rnic_tx_msg msg;
+	struct rnic_wqe wqe;
+	bool held;
+	u32 slot;
+	struct ddp_seg seg;
+	struct rnic_sgl sgl;
+	u32 src;
+	u64 src_to;
+	u32 left;
+	u32 off;
+};
+
+/**
+ * struct rnic_rx - receiving side of a connection
+ * @mpa:	FPDU verifier
+ * @ddp:	order state
+ * @rtr:	RTR types one of which the first FPDU may be, set of MPA_RTR_*
+ * @first:	no FPDU was accepted yet
+ * @rwqe:	receive of the message being received
+ * @have_rwqe:	@rwqe is taken
+ * @sgl:	position in @rwqe
+ * @eof:	the peer's FIN was reached
+ */
+struct rnic_rx {
+	struct mpa_rx mpa;
+	struct ddp_rx ddp;
+	u8 rtr;
+	bool first;
+	struct rnic_rwqe rwqe;
+	bool have_rwqe;
+	struct rnic_sgl sgl;
+	bool eof;
+};
+
+/**
+ * struct rnic_qp - a queue pair
+ * @ibqp:	what ib_core sees; allocated and freed by it
+ * @dev:	device
+ * @refs:	one for being there, one for each reference of iw_cm
+ * @idle:	completed when @refs is 0
+ * @lock:	protects @state, @ep and @busy; BH off
+ * @state:	see rnic_qp_modify()
+ * @ep:		connection, with a reference, or NULL; cleared with the socket
+ *		locked too, so whoever holds that may go on
+ * @busy:	has or had a connection since RESET
+ * @fin:	our FIN was asked for (state SQD)
+ * @work:	the worker
+ * @scq:	CQ of the send queue
+ * @rcq:	CQ of the receive queue
+ * @srq:	shared receive queue, or NULL
+ * @sq_lock:	serialises kernel producers of @sq; interrupts off
+ * @rq_lock:	serialises kernel producers of @rq; interrupts off
+ * @sq:		send queue
+ * @rq:		receive queue, not used with @srq
+ * @sig_all:	every send work request is signaled
+ * @access:	IB_ACCESS_* the peer may use
+ * @ird:	inbound Reads agreed on, for rnic_qp_query()
+ * @ord:	outbound Reads agreed on, likewise
+ * @cap:	as granted
+ * @sent:	work requests taken and not completed, a ring of @sq.size
+ * @sent_head:	oldest of @sent, free running
+ * @sent_tail:	next free of @sent, free running
+ * @readq:	RDMA Reads
+ * @tx:		sending side
+ * @rx:		receiving side
+ * @closing:	the data path ended the connection; the worker takes it down
+ * @event:	async event to raise then, or -1
+ */
+struct rnic_qp {
+	struct ib_qp ibqp;
+	struct rnic_dev *dev;
+	refcount_t refs;
+	struct completion idle;
+	spinlock_t lock;
+	enum ib_qp_state state;
+	struct rnic_ep *ep;
+	bool busy;
+	bool fin;
+	struct work_struct work;
+	struct rnic_cq *scq;
+	struct rnic_cq *rcq;
+	struct rnic_srq *srq;
+	spinlock_t sq_lock;
+	spinlock_t rq_lock;
+	struct rnic_sq sq;
+	struct rnic_rq rq;
+	bool sig_all;
+	int access;
+	u32 ird;
+	u32 ord;
+	struct ib_qp_cap cap;
+	struct rnic_sent *sent;
+	u32 sent_head;
+	u32 sent_tail;
+	struct rnic_readq readq;
+	struct rnic_tx tx;
+	struct rnic_rx rx;
+	bool closing;
+	int event;
+};
+
+static inline struct rnic_qp *rnic_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct rnic_qp, ibqp);
+}
+
+/* qp.c: verbs */
+int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
+int rnic_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+int rnic_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
+int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata);
+/* qp.c: iw_cm's references */
+void rnic_qp_add_ref(struct ib_qp *ibqp);
+void rnic_qp_rem_ref(struct ib_qp *ibqp);
+struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn);
+/* qp.c: connection */
+int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agreed *agreed,
+		   bool initiator);
+void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs);
+void rnic_qp_refuse(struct rnic_qp *qp, enum wire_err err);
+void rnic_qp_error(struct rnic_qp *qp);
+struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp);
+
+/* io.c: the worker, and who wakes it */
+extern struct workqueue_struct *rnic_wq;
+int rnic_io_init(void);
+void rnic_io_exit(void);
+void rnic_qp_work(struct work_struct *work);
+void rnic_qp_kick(struct rnic_qp *qp);
+void rnic_qp_doorbell(struct rnic_qp *qp);
+void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
+
+/* complete.c: completions of both queues */
+u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe);
+void rnic_sent_done(struct rnic_qp *qp, u32 slot, enum ib_wc_status status);
+void rnic_sent_complete(struct rnic_qp *qp);
+void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u32 inval_stag,
+			bool invalidated, bool solicited);
+void rnic_qp_flush(struct rnic_qp *qp);
+
+/* tx.c */
+bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s);
+void rnic_tx_finish(struct rnic_qp *qp);
+bool rnic_tx_idle(struct rnic_qp *qp);
+
+/* rx.c */
+bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s);
+
+#endif

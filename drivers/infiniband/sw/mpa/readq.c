@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Two bounded queues. Their sizes are what the startup agreed on (RFC 6581
+ * section 9.1), so ORD limits what we send (P2P-49) and IRD what the peer may.
+ *
+ * Allocated when a QP gets its connection, freed when it loses it.
+ */
+#include <linux/slab.h>
+
+#include "readq.h"
+
+/**
+ * rnic_readq_init() - make room
+ * @rq:		the queues
+ * @ord:	outbound Reads at once
+ * @ird:	inbound Reads at once
+ *
+ * Context: process.
+ * Return: 0 or -ENOMEM, then there is nothing to free.
+ */
+int rnic_readq_init(struct rnic_readq *rq, u32 ord, u32 ird)
+{
+	memset(rq, 0, sizeof(*rq));
+	rq->out = kcalloc(max(ord, 1U), sizeof(*rq->out), GFP_KERNEL);
+	rq->in = kcalloc(max(ird, 1U), sizeof(*rq->in), GFP_KERNEL);
+	if (!rq->out || !rq->in) {
+		rnic_readq_free(rq);
+		return -ENOMEM;
+	}
+	rq->ord = ord;
+	rq->ird = ird;
+	return 0;
+}
+
+/**
+ * rnic_readq_free() - drop both queues
+ * @rq:	the queues, possibly never initialised but zero
+ */
+void rnic_readq_free(struct rnic_readq *rq)
+{
+	kfree(rq->out);
+	kfree(rq->in);
+	memset(rq, 0, sizeof(*rq));
+}
+
+/* Reads outstanding. */
+u32 rnic_reads_out(const struct rnic_readq *rq)
+{
+	return rq->out_tail - rq->out_head;
+}
+
+/* Return: false when ORD Reads are outstanding. */
+bool rnic_read_out_push(struct rnic_readq *rq, const struct rnic_read_out *r)
+{
+	if (rnic_reads_out(rq) >= rq->ord)
+		return false;
+	rq->out[rq->out_tail++ % rq->ord] = *r;
+	return true;
+}
+
+/* Return: the Read whose response comes next, or NULL. */
+struct rnic_read_out *rnic_read_out_head(struct rnic_readq *rq)
+{
+	return rnic_reads_out(rq) ? &rq->out[rq->out_head % rq->ord] : NULL;
+}
+
+void rnic_read_out_pop(struct rnic_readq *rq)
+{
+	rq->out_head++;
+}
+
+/* Return: false when the peer has more outstanding than it may. */
+bool rnic_read_in_push(struct rnic_readq *rq, const struct rnic_read_in *r)
+{
+	if (rq->in_tail - rq->in_head >= rq->ird)
+		return false;
+	rq->in[rq->in_tail++ % rq->ird] = *r;
+	return true;
+}
+
+/* Return: the Read to answer next, or NULL. */
+struct rnic_read_in *rnic_read_in_head(struct rnic_readq *rq)
+{
+	return rq->in_tail != rq->in_head ? &rq->in[rq->in_head % rq->ird] : NULL;
+}
+
+void rnic_read_in_pop(struct rnic_readq *rq)
+{
+	rq->in_head++;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * RDMA Reads of one connection: those we asked for and those we owe.
+ *
+ * Both queues belong to the data path: protected by the socket lock.
+ */
+#ifndef _RNIC_READQ_H
+#define _RNIC_READQ_H
+
+#include <linux/types.h>
+
+/* rnic_read_out.slot of a Read that no work request asked for (an RTR). */
+#define RNIC_NO_SLOT	U32_MAX
+
+/**
+ * struct rnic_read_out - a Read we asked for
+ * @slot:	its place in rnic_qp.sent, or RNIC_NO_SLOT
+ * @stag:	sink STag the response must name
+ * @to:		sink offset of the response's first octet
+ * @len:	octets asked for
+ * @got:	octets placed so far
+ */
+struct rnic_read_out {
+	u32 slot;
+	u32 stag;
+	u64 to;
+	u32 len;
+	u32 got;
+};
+
+/**
+ * struct rnic_read_in - a Read the peer asked for
+ * @sink_stag:	where the peer wants it
+ * @sink_to:	offset there
+ * @len:	octets
+ * @src_stag:	our region
+ * @src_to:	offset there
+ */
+struct rnic_read_in {
+	u32 sink_stag;
+	u64 sink_to;
+	u32 len;
+	u32 src_stag;
+	u64 src_to;
+};
+
+/**
+ * struct rnic_readq - both queues, first in first out
+ * @out:	outbound Reads
+ * @in:		inbound Reads
+ * @ord:	room in @out: Reads we may have outstanding
+ * @ird:	room in @in: Reads the peer may have outstanding
+ * @out_head:	oldest of @out, free running
+ * @out_tail:	next free of @out, free running
+ * @in_head:	oldest of @in, free running
+ * @in_tail:	next free of @in, free running
+ */
+struct rnic_readq {
+	struct rnic_read_out *out;
+	struct rnic_read_in *in;
+	u32 ord;
+	u32 ird;
+	u32 out_head;
+	u32 out_tail;
+	u32 in_head;
+	u32 in_tail;
+};
+
+int rnic_readq_init(struct rnic_readq *rq, u32 ord, u32 ird);
+void rnic_readq_free(struct rnic_readq *rq);
+
+u32 rnic_reads_out(const struct rnic_readq *rq);
+bool rnic_read_out_push(struct rnic_readq *rq, const struct rnic_read_out *r);
+struct rnic_read_out *rnic_read_out_head(struct rnic_readq *rq);
+void rnic_read_out_pop(struct rnic_readq *rq);
+
+bool rnic_read_in_push(struct rnic_readq *rq, const struct rnic_read_in *r);
+struct rnic_read_in *rnic_read_in_head(struct rnic_readq *rq);
+void rnic_read_in_pop(struct rnic_readq *rq);
+
+#endif

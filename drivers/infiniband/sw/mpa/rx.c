@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * TCP's receive queue to memory and completions.
+ *
+ * rnic_rx_run() is entered with the socket locked. It shows the unread stream
+ * to the verifier (wire/mpa.c) piece by piece; octets stay in TCP's queue until
+ * their FPDU is complete and its CRC proved right. Only then, for each FPDU:
+ *
+ *	ddp_parse()		header to host order, all that needs no state
+ *	ddp_rx_check()		MSN, MO: is it the next segment?
+ *	one handler		send, write, read request, read response, terminate
+ *	ddp_rx_accept()		move on
+ *
+ * Each handler asks for the memory, checks rights and bounds, copies from the
+ * queue straight to its place and completes when the message is. At the end of
+ * the pass everything handled is consumed at once, and TCP is told how much the
+ * next FPDU lacks so that it does not wake us for less.
+ *
+ * A partial FPDU is verified as far as it came (rx->mpa.seen octets) and not
+ * looked at again.
+ *
+ * Errors leave by one door: the handler returns an enum wire_err, rx_failed()
+ * counts it and ends the connection with a Terminate. Nothing after it is
+ * looked at (ERR-09); what still arrives is consumed unseen.
+ */
+#include "dev.h"
+#include "mr.h"
+#include "qp.h"
+#include "srq.h"
+
+/* Octets handled in one pass before the worker lets others run. */
+#define RX_BUDGET	(1024 * 1024)
+
+/**
+ * struct pass - one look at the receive queue
+ * @qp:		queue pair
+ * @s:		socket
+ * @at:		how far the stream was shown to the verifier
+ * @fpdu:	where the current FPDU begins
+ * @done:	octets of whole FPDUs handled
+ */
+struct pass {
+	struct rnic_qp *qp;
+	struct rnic_sock *s;
+	struct rnic_cursor at;
+	struct rnic_cursor fpdu;
+	u32 done;
+};
+
+/**
+ * struct payload - octets of one FPDU on their way to memory
+ * @p:		the pass
+ * @at:		cursor in the receive queue
+ * @wire:	offset of @at in the FPDU
+ * @off:	offset of the next octet in the ULPDU
+ */
+struct payload {
+	struct pass *p;
+	struct rnic_cursor at;
+	u32 wire;
+	u32 off;
+};
+
+static void payload_init(struct payload *pl, struct pass *p, u32 off)
+{
+	pl->p = p;
+	pl->at = p->fpdu;
+	pl->wire = 0;
+	pl->off = off;
+}
+
+/* rnic_fill_fn: the next @n payload octets, Markers left out. */
+static int payload_copy(void *src, struct iov_iter *to, u32 n)
+{
+	struct payload *pl = src;
+	u32 part, wire;
+	int ret;
+
+	while (n) {
+		part = min(n, mpa_ulpdu_span(&pl->p->qp->rx.mpa, pl->off, &wire));
+		pl->at.seq += wire - pl->wire;
+		ret = rnic_sock_copy(pl->p->s, &pl->at, to, part);
+		if (ret)
+			return ret;
+		pl->wire = wire + part;
+		pl->off += part;
+		n -= part;
+	}
+	return 0;
+}
+
+static enum wire_err tagged_fault(enum rnic_mr_fault fault)
+{
+	switch (fault) {
+	case RNIC_MR_ASSOC:
+		return WIRE_DDP_T_ASSOC;
+	case RNIC_MR_ACCESS:
+		return WIRE_RDMAP_ACCESS;
+	case RNIC_MR_BOUNDS:
+		return WIRE_DDP_T_BOUNDS;
+	case RNIC_MR_WRAP:
+		return WIRE_DDP_T_WRAP;
+	default:
+		return WIRE_DDP_T_STAG;
+	}
+}
+
+static enum wire_err read_fault(enum rnic_mr_fault fault)
+{
+	switch (fault) {
+	case RNIC_MR_ASSOC:
+		return WIRE_RDMAP_ASSOC;
+	case RNIC_MR_ACCESS:
+		return WIRE_RDMAP_ACCESS;
+	case RNIC_MR_BOUNDS:
+		return WIRE_RDMAP_BOUNDS;
+	case RNIC_MR_WRAP:
+		return WIRE_RDMAP_WRAP;
+	default:
+		return WIRE_RDMAP_STAG;
+	}
+}
+
+/* Tagged payload to the region it names; nothing to check when it is empty. */
+static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, int access)
+{
+	struct rnic_qp *qp = p->qp;
+	struct rnic_mem_iter it;
+	enum rnic_mr_fault fault;
+	struct payload pl;
+	struct rnic_mr *mr;
+	int ret;
+
+	if (!seg->len)
+		return WIRE_OK;
+	payload_init(&pl, p, seg->hdr_len);
+	local_bh_disable();
+	mr = rnic_mr_get(qp->dev, qp->ibqp.pd, seg->stag, seg->to, seg->len, access, &fault);
+	if (!mr) {
+		local_bh_enable();
+		return tagged_fault(fault);
+	}
+	rnic_mr_iter(mr, seg->to, seg->len, ITER_DEST, &it);
+	ret = payload_copy(&pl, &it.iter, seg->len);
+	rnic_mr_put(mr);
+	local_bh_enable();
+	return ret ? WIRE_DDP_LOCAL : WIRE_OK;
+}
+
+static bool take_receive(struct rnic_qp *qp)
+{
+	struct rnic_rx *rx = &qp->rx;
+	int ret;
+
+	ret = qp->srq ? rnic_srq_pop(qp->srq, &rx->rwqe) : rnic_rq_pop(&qp->rq, &rx->rwqe);
+	if (!ret)
+		return false;
+	rx->have_rwqe = true;
+	if (ret < 0 || rnic_sgl_init(&rx->sgl, rx->rwqe.sge, rx->rwqe.num_sge)) {
+		rnic_recv_complete(qp, IB_WC_LOC_QP_OP_ERR, 0, 0, false, true);
+		return false;
+	}
+	return true;
+}
+
+static enum wire_err send_done(struct rnic_qp *qp, const struct ddp_seg *seg)
+{
+	bool solicited = seg->opcode == RDMAP_SEND_SE || seg->opcode == RDMAP_SEND_SE_INV;
+	bool inval = seg->opcode == RDMAP_SEND_INV || seg->opcode == RDMAP_SEND_SE_INV;
+
+	if (inval && rnic_mr_invalidate(qp->dev, qp->ibqp.pd, seg->stag, true))
+		return WIRE_RDMAP_NOINVAL;
+	rnic_recv_complete(qp, IB_WC_SUCCESS, seg->mo + seg->len, seg->stag, inval, solicited);
+	return WIRE_OK;
+}
+
+/* A segment of a Send: into the receive posted first. */
+static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
+{
+	struct rnic_qp *qp = p->qp;
+	struct rnic_rx *rx = &qp->rx;
+	enum rnic_mr_fault fault;
+	struct payload pl;
+
+	if (!rx->have_rwqe && !take_receive(qp)) {
+		rnic_stat_inc(qp->dev, RNIC_STAT_RX_NO_RECEIVE);
+		return WIRE_DDP_U_NOBUF;
+	}
+	if (seg->len > rx->sgl.left) {
+		rnic_recv_complete(qp, IB_WC_LOC_LEN_ERR, 0, 0, false, true);
+		return WIRE_DDP_U_TOOLONG;
+	}
+	payload_init(&pl, p, seg->hdr_len);
+	if (rnic_sgl_fill(qp->dev, qp->ibqp.pd, &rx->sgl, seg->len, payload_copy, &pl, &fault)) {
+		rnic_recv_complete(qp, IB_WC_LOC_PROT_ERR, 0, 0, false, true);
+		return WIRE_DDP_LOCAL;
+	}
+	return seg->last ? send_done(qp, seg) : WIRE_OK;
+}
+
+static enum wire_err rx_write(struct pass *p, const struct ddp_seg *seg)
+{
+	if (seg->len && !(p->qp->access & IB_ACCESS_REMOTE_WRITE))
+		return WIRE_RDMAP_ACCESS;
+	return place_tagged(p, seg, IB_ACCESS_REMOTE_WRITE);
+}
+
+/* The rights are checked now, for the whole message, and again when sending. */
+static enum wire_err rx_read_request(struct rnic_qp *qp, const struct ddp_seg *seg)
+{
+	struct rnic_read_in r = {
+		.sink_stag = seg->read.sink_stag,
+		.sink_to = seg->read.sink_to,
+		.len = seg->read.size,
+		.src_stag = seg->read.src_stag,
+		.src_to = seg->read.src_to,
+	};
+	enum rnic_mr_fault fault;
+	struct rnic_mr *mr;
+
+	if (r.len) {
+		if (!(qp->access & IB_ACCESS_REMOTE_READ))
+			return WIRE_RDMAP_ACCESS;
+		local_bh_disable();
+		mr = rnic_mr_get(qp->dev, qp->ibqp.pd, r.src_stag, r.src_to, r.len,
+				 IB_ACCESS_REMOTE_READ, &fault);
+		if (mr)
+			rnic_mr_put(mr);
+		local_bh_enable();
+		if (!mr)
+			return read_fault(fault);
+	}
+	return rnic_read_in_push(&qp->readq, &r) ? WIRE_OK : WIRE_DDP_U_NOBUF;
+}
+
+static void read_done(struct rnic_qp *qp, const struct rnic_read_out *r)
+{
+	enum ib_wc_status status = IB_WC_SUCCESS;
+	u32 inval;
+
+	if (r->slot != RNIC_NO_SLOT) {
+		inval = qp->sent[r->slot].inval;
+		if (inval && rnic_mr_invalidate(qp->dev, qp->ibqp.pd, inval, false))
+			status = IB_WC_LOC_PROT_ERR;
+		rnic_sent_done(qp, r->slot, status);
+	}
+	rnic_read_out_pop(&qp->readq);
+	rnic_sent_complete(qp);
+}
+
+/* It must be exactly what the oldest outstanding Read asked for, in order. */
+static enum wire_err rx_read_response(struct pass *p, const struct ddp_seg *seg)
+{
+	struct rnic_qp *qp = p->qp;
+	struct rnic_read_out *r = rnic_read_out_head(&qp->readq);
+	enum wire_err err;
+
+	if (!r)
+		return WIRE_RDMAP_OPCODE;
+	if (seg->len || r->len) {
+		if (seg->stag != r->stag)
+			return WIRE_DDP_T_STAG;
+		if (seg->to != r->to + r->got || seg->len > r->len - r->got)
+			return WIRE_DDP_T_BOUNDS;
+	}
+	if (seg->last != (r->got + seg->len == r->len))
+		return WIRE_DDP_T_BOUNDS;
+	err = place_tagged(p, seg, IB_ACCESS_LOCAL_WRITE);
+	if (err)
+		return err;
+	r->got += seg->len;
+	if (seg->last)
+		read_done(qp, r);
+	return WIRE_OK;
+}
+
+/*
+ * The peer gave up, because of something we sent. If it names a Read Request,
+ * that is our oldest Read; everything else is flushed.
+ */
+static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
+{
+	const struct mpa_rx *mpa = &qp->rx.mpa;
+	struct rnic_read_out *r = rnic_read_out_head(&qp->readq);
+	struct rdmap_term term = {};
+	enum ib_wc_status status = IB_WC_REM_OP_ERR;
+
+	rdmap_term_parse(&term, mpa->hdr + seg->hdr_len, mpa->hdr_len - seg->hdr_len);
+	if (term.has_rdmap && r && r->slot != RNIC_NO_SLOT) {
+		if (term.layer == TERM_LAYER_RDMAP && term.etype == TERM_RDMAP_PROTECTION)
+			status = IB_WC_REM_ACCESS_ERR;
+		rnic_sent_done(qp, r->slot, status);
+	}
+	qp->event = IB_EVENT_QP_FATAL;
+	qp->closing = true;
+}
+
+static void rx_failed(struct rnic_qp *qp, enum wire_err err)
+{
+	enum rnic_stat stat = RNIC_STAT_RX_HEADER_ERRORS;
+
+	if (err == WIRE_MPA_CRC)
+		stat = RNIC_STAT_RX_CRC_ERRORS;
+	else if (err == WIRE_MPA_MARKER)
+		stat = RNIC_STAT_RX_FRAMING_ERRORS;
+	else if (err >= WIRE_RDMAP_STAG && err <= WIRE_RDMAP_NOINVAL)
+		stat = RNIC_STAT_RX_ACCESS_ERRORS;
+	else if (err >= WIRE_DDP_T_STAG && err <= WIRE_DDP_T_WRAP)
+		stat = RNIC_STAT_RX_ACCESS_ERRORS;
+	rnic_stat_inc(qp->dev, stat);
+	rnic_qp_fail(qp, err, true);
+}
+
+/*
+ * The first FPDU of an initiator in the peer-to-peer model may be an RTR: a
+ * message without data that the consumer must not see (RFC 6581 section 9.2).
+ * Only a Send would be seen.
+ */
+static bool is_rtr_send(const struct rnic_rx *rx, const struct ddp_seg *seg)
+{
+	return rx->first && rx->rtr & MPA_RTR_SEND && seg->opcode == RDMAP_SEND &&
+	       seg->last && !seg->len;
+}
+
+static enum wire_err handle(struct pass *p, const struct ddp_seg *seg)
+{
+	switch (seg->opcode) {
+	case RDMAP_WRITE:
+		return rx_write(p, seg);
+	case RDMAP_READ_REQ:
+		return rx_read_request(p->qp, seg);
+	case RDMAP_READ_RESP:
+		return rx_read_response(p, seg);
+	case RDMAP_TERMINATE:
+		rx_terminate(p->qp, seg);
+		return WIRE_OK;
+	default:
+		return is_rtr_send(&p->qp->rx, seg) ? WIRE_OK : rx_send(p, seg);
+	}
+}
+
+/* One complete and valid FPDU. */
+static enum wire_err rx_fpdu(struct pass *p)
+{
+	struct rnic_qp *qp = p->qp;
+	struct rnic_rx *rx = &qp->rx;
+	struct ddp_seg seg;
+	enum wire_err err;
+
+	err = ddp_parse(&seg, rx->mpa.hdr, rx->mpa.hdr_len, rx->mpa.ulpdu_len);
+	if (!err)
+		err = ddp_rx_check(&rx->ddp, &seg);
+	if (!err)
+		err = handle(p, &seg);
+	if (err)
+		return err;
+	ddp_rx_accept(&rx->ddp, &seg);
+	rx->first = false;
+	qp->tx.open = true;
+	rnic_stat_inc(qp->dev, RNIC_STAT_RX_FPDUS);
+	rnic_stat_add(qp->dev, RNIC_STAT_RX_OCTETS, seg.len);
+	if (seg.last)
+		rnic_stat_inc(qp->dev, RNIC_STAT_RX_MSG + seg.opcode);
+	return WIRE_OK;
+}
+
+/* rnic_piece_fn: verify, and handle each FPDU that becomes complete. */
+static bool rx_piece(void *ctx, const u8 *data, u32 len)
+{
+	struct pass *p = ctx;
+	struct rnic_qp *qp = p->qp;
+	struct mpa_rx *mpa = &qp->rx.mpa;
+	enum mpa_rx_verdict verdict;
+	enum wire_err err;
+	u32 used;
+
+	while (len) {
+		verdict = mpa_rx_feed(mpa, data, len, &used);
+		if (verdict == MPA_RX_MORE)
+			return true;
+		err = verdict == MPA_RX_FAILED ? mpa->failed : rx_fpdu(p);
+		if (err)
+			rx_failed(qp, err);
+		if (qp->closing)
+			return false;
+		p->done += mpa->size;
+		p->fpdu.seq += mpa->size;
+		p->fpdu.skb = p->at.skb;
+		mpa_rx_next(mpa);
+		data += used;
+		len -= used;
+	}
+	return p->done < RX_BUDGET;
+}
+
+/**
+ * rnic_rx_run() - handle what has arrived
+ * @qp:	queue pair, attached
+ * @s:	its socket, locked
+ *
+ * Context: process.
+ * Return: true when it stopped for fairness only and wants to be called again.
+ */
+bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	struct pass p = { .qp = qp, .s = s };
+	struct mpa_rx *mpa = &qp->rx.mpa;
+
+	rnic_sock_assert_locked(s);
+	if (qp->closing)
+		return false;
+	rnic_sock_rewind(s, &p.fpdu, 0);
+	rnic_sock_rewind(s, &p.at, mpa->seen);
+	rnic_sock_walk(s, &p.at, rx_piece, &p);
+	rnic_sock_consume(s, p.done);
+	if (qp->closing)
+		return false;
+	if (p.done >= RX_BUDGET)
+		return true;
+	rnic_sock_want(s, mpa->seen + mpa_rx_missing(mpa));
+	qp->rx.eof = rnic_sock_peer_closed(s) && rnic_sock_unread(s) <= mpa->seen;
+	return false;
+}

@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Kernel TCP sockets.
+ *
+ * Callbacks. A hooked socket's sk_user_data is its struct rnic_sock, not copied
+ * to children, so a connection that waits in the accept queue reports to
+ * nobody; who accepts it hooks it, and looks at the socket once afterwards,
+ * since what arrived before was reported to nobody.
+ *
+ * The socket lock is the data path's lock: one connection's sending and
+ * receiving never run at the same time. See Documentation/locking.rst.
+ *
+ * Lifetime. The owner of a struct rnic_sock closes it with rnic_sock_close()
+ * in process context when no one else can reach it. Unhooking takes
+ * sk_callback_lock for writing, so no callback is running afterwards.
+ */
+#include <linux/inetdevice.h>
+#include <linux/net.h>
+#include <linux/netdevice.h>
+#include <net/addrconf.h>
+#include <net/inet_connection_sock.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "sock.h"
+
+/* A receive buffer that holds the largest FPDU with room for its overhead. */
+#define RCVBUF_MIN	(512 * 1024)
+
+static void report(struct sock *sk, enum rnic_sock_event event)
+{
+	struct rnic_sock *s;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	s = __locked_read_sk_user_data_with_flags(sk, 0);
+	if (s)
+		s->event(s, event);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void data_ready(struct sock *sk)
+{
+	report(sk, RNIC_SOCK_DATA);
+}
+
+static void write_space(struct sock *sk)
+{
+	if (!sk->sk_socket || !sk_stream_is_writeable(sk))
+		return;
+	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	report(sk, RNIC_SOCK_SPACE);
+}
+
+static void state_change(struct sock *sk)
+{
+	report(sk, RNIC_SOCK_STATE);
+}
+
+/**
+ * rnic_sock_hook() - report events from now on
+ * @s:		a socket; its address must not change while it is hooked
+ * @event:	whom to tell. What happened before is reported to nobody.
+ *
+ * Context: process.
+ */
+void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event)
+{
+	struct sock *sk = s->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	s->event = event;
+	if (sk->sk_data_ready != data_ready) {
+		s->data_ready = sk->sk_data_ready;
+		s->write_space = sk->sk_write_space;
+		s->state_change = sk->sk_state_change;
+		s->error_report = sk->sk_error_report;
+	}
+	sk->sk_data_ready = data_ready;
+	sk->sk_write_space = write_space;
+	sk->sk_state_change = state_change;
+	sk->sk_error_report = state_change;
+	__rcu_assign_sk_user_data_with_flags(sk, s, SK_USER_DATA_NOCOPY);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * rnic_sock_redirect() - from now on report to another function
+ * @s:		a hooked socket
+ * @event:	the function
+ *
+ * Context: process. When it returns the old function is not running.
+ */
+void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event)
+{
+	struct sock *sk = s->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	s->event = event;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * rnic_sock_unhook() - no more events
+ * @s:	a socket, hooked or not
+ *
+ * Context: process. When it returns no event callback is running.
+ */
+void rnic_sock_unhook(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	if (__locked_read_sk_user_data_with_flags(sk, 0) == s) {
+		rcu_assign_sk_user_data(sk, NULL);
+		sk->sk_data_ready = s->data_ready;
+		sk->sk_write_space = s->write_space;
+		sk->sk_state_change = s->state_change;
+		sk->sk_error_report = s->error_report;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/*
+ * Options of every socket of ours. The socket pins its namespace like a user's
+ * would: a kernel socket by itself does not, and TCP timers would outlive it.
+ */
+static int create(struct rnic_sock *s, struct net *net, sa_family_t family)
+{
+	struct sock *sk;
+	int ret;
+
+	ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, &s->sock);
+	if (ret)
+		return ret;
+	sk = s->sock->sk;
+	sk->sk_net_refcnt = 1;
+	get_net_track(net, &sk->ns_tracker, GFP_KERNEL);
+	sock_inuse_add(net, 1);
+
+	sk->sk_reuse = SK_CAN_REUSE;
+	sk->sk_allocation = GFP_NOIO;
+	sk->sk_use_task_frag = false;
+	sk->sk_rcvbuf = max_t(int, sk->sk_rcvbuf, RCVBUF_MIN);
+	tcp_sock_set_nodelay(sk);
+	return 0;
+}
+
+static int addr_len(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+					     sizeof(struct sockaddr_in);
+}
+
+/*
+ * The port was chosen by rdma_cm in a port space of its own, so TCP may hold it
+ * already: then any port will do, the peer never sees which one was meant.
+ */
+static int bind_local(struct rnic_sock *s, struct sockaddr_storage *local)
+{
+	struct sockaddr_storage any = *local;
+	int ret;
+
+	ret = kernel_bind(s->sock, (struct sockaddr *)local, addr_len(local));
+	if (ret != -EADDRINUSE)
+		return ret;
+	if (any.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&any)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)&any)->sin_port = 0;
+	return kernel_bind(s->sock, (struct sockaddr *)&any, addr_len(&any));
+}
+
+/**
+ * rnic_sock_connect() - start to connect, without waiting
+ * @s:		to be filled in
+ * @net:	namespace
+ * @local:	address to bind to
+ * @remote:	the peer
+ * @tos:	type of service, or -1
+ * @event:	RNIC_SOCK_STATE tells when the connection stands or failed
+ *
+ * Context: process.
+ * Return: 0 when TCP is on its way, else -errno and no socket.
+ */
+int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
+		      struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event)
+{
+	int ret;
+
+	ret = create(s, net, remote->ss_family);
+	if (ret)
+		return ret;
+	if (tos >= 0 && remote->ss_family == AF_INET)
+		ip_sock_set_tos(s->sock->sk, tos);
+	ret = bind_local(s, local);
+	if (ret)
+		goto err;
+	rnic_sock_hook(s, event);
+	ret = kernel_connect(s->sock, (struct sockaddr *)remote, addr_len(remote), O_NONBLOCK);
+	if (ret && ret != -EINPROGRESS)
+		goto err;
+	return 0;
+err:
+	rnic_sock_close(s);
+	return ret;
+}
+
+/**
+ * rnic_sock_listen() - listen
+ * @s:		to be filled in
+ * @net:	namespace
+ * @local:	address and port, wildcard or not
+ * @v6only:	an IPv6 wildcard does not take IPv4 connections
+ * @backlog:	TCP's accept queue
+ * @event:	RNIC_SOCK_DATA tells that rnic_sock_accept() may find something
+ *
+ * Context: process.
+ * Return: 0 or -errno and no socket.
+ */
+int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
+		     bool v6only, int backlog, rnic_sock_event_fn event)
+{
+	int ret;
+
+	ret = create(s, net, local->ss_family);
+	if (ret)
+		return ret;
+	if (v6only && local->ss_family == AF_INET6)
+		ip6_sock_set_v6only(s->sock->sk);
+	ret = kernel_bind(s->sock, (struct sockaddr *)local, addr_len(local));
+	if (ret)
+		goto err;
+	rnic_sock_hook(s, event);
+	ret = kernel_listen(s->sock, backlog);
+	if (ret)
+		goto err;
+	return 0;
+err:
+	rnic_sock_close(s);
+	return ret;
+}
+
+/**
+ * rnic_sock_accept() - take one connection from a listener
+ * @listener:	a listening socket
+ * @s:		to be filled in; not hooked
+ *
+ * Context: process.
+ * Return: 0, -EAGAIN when there is none, or another -errno.
+ */
+int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
+{
+	struct sock *sk;
+	int ret;
+
+	ret = kernel_accept(listener->sock, &s->sock, O_NONBLOCK);
+	if (ret)
+		return ret;
+	sk = s->sock->sk;
+	sk->sk_allocation = GFP_NOIO;
+	sk->sk_use_task_frag = false;
+	tcp_sock_set_nodelay(sk);
+	/* A child inherits our callbacks from the listener, not the originals. */
+	s->data_ready = listener->data_ready;
+	s->write_space = listener->write_space;
+	s->state_change = listener->state_change;
+	s->error_report = listener->error_report;
+	return 0;
+}
+
+/**
+ * rnic_sock_close() - unhook and release
+ * @s:	a socket, or none
+ *
+ * What was queued is still sent, then FIN.
+ *
+ * Context: process.
+ */
+void rnic_sock_close(struct rnic_sock *s)
+{
+	if (!s->sock)
+		return;
+	rnic_sock_unhook(s);
+	sock_release(s->sock);
+	s->sock = NULL;
+}
+
+/**
+ * rnic_sock_abort() - reset the connection now
+ * @s:	a socket
+ *
+ * Context: process, socket lock not held.
+ */
+void rnic_sock_abort(struct rnic_sock *s)
+{
+	tcp_abort(s->sock->sk, ECONNABORTED);
+}
+
+/**
+ * rnic_sock_shut() - FIN after what is queued; receiving goes on
+ * @s:	a socket
+ *
+ * Context: process, socket lock not held.
+ */
+void rnic_sock_shut(struct rnic_sock *s)
+{
+	kernel_sock_shutdown(s->sock, SHUT_WR);
+}
+
+/* IPv4 in IPv6 clothes is IPv4 to the RDMA CM. */
+static void unmap(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
+	struct sockaddr_in in = { .sin_family = AF_INET };
+
+	if (addr->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&in6->sin6_addr))
+		return;
+	in.sin_port = in6->sin6_port;
+	in.sin_addr.s_addr = in6->sin6_addr.s6_addr32[3];
+	memset(addr, 0, sizeof(*addr));
+	memcpy(addr, &in, sizeof(in));
+}
+
+/**
+ * rnic_sock_addrs() - both ends' addresses
+ * @s:		a connected socket
+ * @local:	filled in
+ * @remote:	filled in
+ *
+ * Return: 0 or -errno (the connection is gone).
+ */
+int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote)
+{
+	int ret;
+
+	memset(local, 0, sizeof(*local));
+	memset(remote, 0, sizeof(*remote));
+	ret = kernel_getsockname(s->sock, (struct sockaddr *)local);
+	if (ret >= 0)
+		ret = kernel_getpeername(s->sock, (struct sockaddr *)remote);
+	if (ret < 0)
+		return ret;
+	unmap(local);
+	unmap(remote);
+	return 0;
+}
+
+static struct net_device *netdev_of_in6(struct net *net, const struct sockaddr_in6 *in6)
+{
+	struct net_device *ndev, *found = NULL;
+
+	rcu_read_lock();
+	if (in6->sin6_scope_id) {
+		found = dev_get_by_index_rcu(net, in6->sin6_scope_id);
+	} else {
+		for_each_netdev_rcu(net, ndev) {
+			if (ipv6_chk_addr(net, &in6->sin6_addr, ndev, 1)) {
+				found = ndev;
+				break;
+			}
+		}
+	}
+	if (found)
+		dev_hold(found);
+	rcu_read_unlock();
+	return found;
+}
+
+/**
+ * rnic_sock_local_netdev() - the network device that owns a local address
+ * @net:	namespace
+ * @local:	the address
+ *
+ * Return: the device with a reference (dev_put()), or NULL.
+ */
+struct net_device *rnic_sock_local_netdev(struct net *net, const struct sockaddr_storage *local)
+{
+	if (local->ss_family == AF_INET6)
+		return netdev_of_in6(net, (const struct sockaddr_in6 *)local);
+	return __ip_dev_find(net, ((const struct sockaddr_in *)local)->sin_addr.s_addr, true);
+}
+
+/**
+ * rnic_sock_recv() - read at most @len octets without waiting
+ * @s:		a connected socket
+ * @buf:	where to
+ * @len:	never reads beyond it
+ *
+ * Context: process, socket lock not held.
+ * Return: octets read, 0 at end of stream, -EAGAIN, or another -errno.
+ */
+int rnic_sock_recv(struct rnic_sock *s, void *buf, u32 len)
+{
+	struct kvec kv = { .iov_base = buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+
+	return kernel_recvmsg(s->sock, &msg, &kv, 1, len, msg.msg_flags);
+}
+
+/**
+ * rnic_sock_send() - send a few octets (a startup frame) without waiting
+ * @s:		a connected socket with an empty send queue
+ * @buf:	octets
+ * @len:	how many
+ *
+ * Context: process, socket lock not held.
+ * Return: 0 or -errno.
+ */
+int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
+{
+	struct kvec kv = { .iov_base = (void *)buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	int ret;
+
+	ret = kernel_sendmsg(s->sock, &msg, &kv, 1, len);
+	if (ret < 0)
+		return ret;
+	return ret == len ? 0 : -ENOBUFS;
+}
+
+bool rnic_sock_established(const struct rnic_sock *s)
+{
+	return inet_sk_state_load(s->sock->sk) == TCP_ESTABLISHED;
+}
+
+/* The peer sent FIN, or there is no connection any more. */
+bool rnic_sock_peer_closed(const struct rnic_sock *s)
+{
+	return READ_ONCE(s->sock->sk->sk_shutdown) & RCV_SHUTDOWN || rnic_sock_dead(s);
+}
+
+/* No connection any more: reset, timed out, or closed by both ends. */
+bool rnic_sock_dead(const struct rnic_sock *s)
+{
+	int state = inet_sk_state_load(s->sock->sk);
+
+	return state == TCP_CLOSE || state == TCP_TIME_WAIT;
+}
+
+/* The pending error as -errno, or 0. It stays pending. */
+int rnic_sock_error(const struct rnic_sock *s)
+{
+	return -READ_ONCE(s->sock->sk->sk_err);
+}
+
+void rnic_sock_lock(struct rnic_sock *s)
+{
+	lock_sock(s->sock->sk);
+}
+
+void rnic_sock_unlock(struct rnic_sock *s)
+{
+	release_sock(s->sock->sk);
+}
+
+void rnic_sock_assert_locked(const struct rnic_sock *s)
+{
+	sock_owned_by_me(s->sock->sk);
+}
+
+/* Octets TCP puts into a full segment now (RFC 5044 section 5.1: EMSS). */
+u32 rnic_sock_emss(const struct rnic_sock *s)
+{
+	return tcp_sk(s->sock->sk)->mss_cache;
+}
+
+/* Everything queued was sent once, so the next octet begins a segment. */
+bool rnic_sock_drained(const struct rnic_sock *s)
+{
+	return skb_queue_empty(&s->sock->sk->sk_write_queue);
+}
+
+/*
+ * May more be queued? If not, RNIC_SOCK_SPACE will tell. The second look closes
+ * the race with acknowledgements processed before the flag was seen.
+ */
+bool rnic_sock_room(const struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	if (sk_stream_memory_free(sk))
+		return true;
+	set_bit(SOCK_NOSPACE, &s->sock->flags);
+	return false;
+}
+
+/**
+ * rnic_sock_push() - hand octets of a page to TCP, by reference
+ * @s:		socket, locked
+ * @page:	first page of the (compound) page; TCP takes a reference, so the
+ *		octets must not change any more
+ * @off:	offset of the first octet
+ * @len:	how many
+ * @more:	more follows in this burst: do not send a partial segment yet
+ *
+ * Return: octets taken, possibly fewer than @len, -EAGAIN when none (then
+ * RNIC_SOCK_SPACE follows), or another -errno when the connection is gone.
+ */
+int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more)
+{
+	int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+
+	rnic_sock_assert_locked(s);
+	if (more)
+		flags |= MSG_MORE | MSG_SENDPAGE_NOTLAST;
+	return tcp_sendpage_locked(s->sock->sk, page, off, len, flags);
+}
+
+/**
+ * rnic_sock_cut() - what was pushed ends a segment
+ * @s:	socket, locked
+ *
+ * The next octet pushed begins a new buffer, and so a new segment, whatever
+ * the one before was filled to.
+ */
+void rnic_sock_cut(struct rnic_sock *s)
+{
+	struct sk_buff *tail = tcp_write_queue_tail(s->sock->sk);
+
+	rnic_sock_assert_locked(s);
+	if (tail)
+		TCP_SKB_CB(tail)->eor = 1;
+}
+
+/**
+ * rnic_sock_rewind() - put a cursor on the unread stream
+ * @s:		socket, locked
+ * @at:		the cursor
+ * @skip:	unread octets to leave out, at most rnic_sock_unread()
+ */
+void rnic_sock_rewind(struct rnic_sock *s, struct rnic_cursor *at, u32 skip)
+{
+	struct sock *sk = s->sock->sk;
+
+	at->skb = skb_peek(&sk->sk_receive_queue);
+	at->seq = tcp_sk(sk)->copied_seq + skip;
+}
+
+/*
+ * Buffers may overlap the one before (a retransmission that brought more), so
+ * the place inside each is found from its own sequence number: octets already
+ * seen are never looked at twice (RCV-21).
+ */
+static struct sk_buff *settle(struct sock *sk, struct rnic_cursor *at, u32 *off)
+{
+	while (at->skb) {
+		*off = at->seq - TCP_SKB_CB(at->skb)->seq;
+		if (*off < at->skb->len)
+			return at->skb;
+		at->skb = skb_peek_next(at->skb, &sk->sk_receive_queue);
+	}
+	return NULL;
+}
+
+/**
+ * rnic_sock_walk() - show the unread stream piece by piece
+ * @s:		socket, locked
+ * @at:		where to begin; left behind the last piece shown
+ * @piece:	called for each contiguous piece in order
+ * @ctx:	for @piece
+ */
+void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn piece, void *ctx)
+{
+	struct sock *sk = s->sock->sk;
+	struct skb_seq_state st;
+	struct sk_buff *skb;
+	bool go = true;
+	const u8 *data;
+	u32 off, len, done;
+
+	while (go && (skb = settle(sk, at, &off))) {
+		skb_prepare_seq_read(skb, off, skb->len, &st);
+		done = 0;
+		while (go && (len = skb_seq_read(done, &data, &st))) {
+			at->seq += len;
+			done += len;
+			go = piece(ctx, data, len);
+		}
+		skb_abort_seq_read(&st);
+	}
+}
+
+/**
+ * rnic_sock_copy() - copy unread octets to memory
+ * @s:		socket, locked
+ * @at:		where from; left behind the last octet copied
+ * @to:		where to
+ * @len:	how many; they must have arrived
+ *
+ * Return: 0, or -EFAULT.
+ */
+int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, struct iov_iter *to, u32 len)
+{
+	struct sock *sk = s->sock->sk;
+	struct sk_buff *skb;
+	u32 off, n;
+
+	while (len) {
+		skb = settle(sk, at, &off);
+		if (WARN_ON_ONCE(!skb))
+			return -EFAULT;
+		n = min(len, skb->len - off);
+		if (skb_copy_datagram_iter(skb, off, to, n))
+			return -EFAULT;
+		at->seq += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, size_t len)
+{
+	size_t n = min(desc->count, len);
+
+	desc->count -= n;
+	return n;
+}
+
+/**
+ * rnic_sock_consume() - the next unread octets are done with
+ * @s:		socket, locked
+ * @len:	how many
+ */
+void rnic_sock_consume(struct rnic_sock *s, u32 len)
+{
+	read_descriptor_t desc = { .count = len };
+
+	rnic_sock_assert_locked(s);
+	if (len)
+		tcp_read_sock(s->sock->sk, &desc, eat);
+}
+
+/* Octets that arrived in order and were not consumed. */
+u32 rnic_sock_unread(const struct rnic_sock *s)
+{
+	return tcp_inq(s->sock->sk);
+}
+
+/**
+ * rnic_sock_want() - report RNIC_SOCK_DATA only when so much is unread
+ * @s:		socket, locked
+ * @len:	octets; the receive buffer grows to hold them
+ */
+void rnic_sock_want(struct rnic_sock *s, u32 len)
+{
+	rnic_sock_assert_locked(s);
+	if (READ_ONCE(s->sock->sk->sk_rcvlowat) != len)
+		tcp_set_rcvlowat(s->sock->sk, len);
+}
