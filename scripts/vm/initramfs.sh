@@ -8,8 +8,8 @@
 # a name that hashes all it was made of, so a new kernel or a changed stage1.sh
 # makes a new one and several VMs can share one.
 set -euo pipefail
-# shellcheck source=scripts/vm/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 moddir=${1:?usage: initramfs.sh MODDIR}
 release=${moddir##*/}
@@ -44,10 +44,10 @@ if [ -n "$modules" ]; then
 	# shellcheck disable=SC2086 # a list of paths without blanks
 	key+=-$(stat -c '%n %Y %s' $modules | sha256sum | cut -c 1-12)
 fi
-image=$VM_DIR/initramfs-$release-$key.cpio
+image=$BUILD/vm/initramfs-$release-$key.cpio
 if [ ! -e "$image" ]; then
-	mkdir -p "$VM_DIR"
-	root=$(mktemp -d "$VM_DIR/initramfs.XXXXXX")
+	mkdir -p "$BUILD/vm"
+	root=$(mktemp -d "$BUILD/vm/initramfs.XXXXXX")
 	trap 'rm -rf "$root" "$root.cpio"' EXIT
 	mkdir "$root"/{bin,lib,proc,lower,upper,new}
 	: > "$root/modules"

@@ -17,8 +17,8 @@
 # folder. No status there is a failure, whatever was printed: 124 for a time-out,
 # 125 for a guest that died; the end of the console then goes to stderr.
 set -euo pipefail
-# shellcheck source=scripts/vm/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 cpus=2 memory=2G seconds=300 outdir='' append='' release='' image='' moddir=''
 
@@ -44,13 +44,22 @@ parse_options() {
 	done
 }
 
+# The .../lib/modules/RELEASE folder meant by $1: itself, or the one inside it.
+moddir_path() {
+	local dir=$1
+	if [ ! -e "$dir/modules.dep" ]; then
+		dir=$(find "$dir/lib/modules" -mindepth 1 -maxdepth 1 -type d \
+			2> /dev/null | sort -V | tail -n 1)
+	fi
+	[ -n "$dir" ] && realpath "$dir"
+}
+
 choose_kernel() {
 	if [ -n "$image" ]; then
 		[ -n "$moddir" ] || die "-K needs -M: where are that kernel's modules?"
 		moddir=$(moddir_path "$moddir") || die "no modules.dep in $moddir"
 	else
-		[ -n "$release" ] || release=$(newest_kernel 6.1) ||
-			die "no 6.1 kernel in /boot (apt-get install linux-image-amd64)"
+		[ -n "$release" ] || release=$(guest_release)
 		image=/boot/vmlinuz-$release
 		moddir=/lib/modules/$release
 	fi
@@ -114,9 +123,9 @@ exec_qemu() {
 kvm_works() {
 	local verdict dir
 	[ -w /dev/kvm ] || return 1
-	verdict=$VM_DIR/kvm-$(uname -r)-${moddir##*/}
+	verdict=$BUILD/vm/kvm-$(uname -r)-${moddir##*/}
 	if [ ! -e "$verdict" ]; then
-		dir=$(mktemp -d "$VM_DIR/kvm.XXXXXX")
+		dir=$(mktemp -d "$BUILD/vm/kvm.XXXXXX")
 		mkdir "$dir/ctl"
 		write_control_files "$dir/ctl" true
 		run_qemu 20 kvm host "$dir" > /dev/null || true
@@ -167,7 +176,7 @@ command -v qemu-system-x86_64 > /dev/null ||
 	die "no qemu-system-x86_64 (scripts/deps.sh check installs it)"
 
 choose_kernel
-mkdir -p "$VM_DIR"
+mkdir -p "$BUILD/vm"
 if [ -n "$outdir" ]; then
 	mkdir -p "$outdir"
 	outdir=$(realpath "$outdir")
@@ -176,7 +185,7 @@ initramfs=$("$TOP/scripts/vm/initramfs.sh" "$moddir")
 cmdline="console=ttyS0 quiet loglevel=5 panic=-1 oops=panic reboot=t"
 cmdline+=" mitigations=off nokaslr vm.top=$TOP $append"
 
-dir=$(mktemp -d "$VM_DIR/run.XXXXXX")
+dir=$(mktemp -d "$BUILD/vm/run.XXXXXX")
 trap clean_up EXIT
 mkdir "$dir/ctl"
 write_control_files "$dir/ctl" "$@"
