@@ -4,9 +4,10 @@
 # prints its folder (kunit.ko, Module.symvers for the test module's build).
 #
 # Distribution kernels have KUnit off. lib/kunit builds outside the tree after
-# two cuts: the notifier that runs a module's suites is left out, since the
-# section the kernel's loader would hand it does not exist (the test module calls
-# __kunit_test_suites_init() itself), and task_struct has no kunit_test member.
+# two cuts, both for members that structs of a kernel without KUnit lack: the
+# notifier that finds a loaded module's suites in struct module (the test module
+# calls __kunit_test_suites_init() itself instead), and the running test noted in
+# task_struct.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
