@@ -7,9 +7,6 @@
 KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
 	$(shell ls -d /lib/modules/*/build 2>/dev/null | sort -rV))
 
-# depmod wants the release the module was built for.
-KERNEL_RELEASE = $(shell cat $(KDIR)/include/config/kernel.release)
-
 all: modules
 
 modules clean: headers
@@ -22,7 +19,8 @@ headers:
 
 install: modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_DIR=extra modules_install
-	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(KERNEL_RELEASE)
+	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
+		$$(modinfo -F vermagic rdma_mpa.ko | cut -d ' ' -f 1)
 
 demo:
 	scripts/demo/run.sh
