@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Targets for people. What the module is made of stands in Kbuild, which the
+# kernel's build system prefers to this file.
+
+# The running kernel's headers, else the newest installed.
+KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
+	$(shell ls -d /lib/modules/*/build 2>/dev/null | sort -rV))
+
+all: modules
+
+modules clean: headers
+	$(MAKE) -C $(KDIR) M=$(CURDIR) $@
+	$(if $(filter clean,$@),rm -rf build)
+
+headers:
+	@test -n "$(KDIR)" || { echo 'no kernel headers: install' \
+		'linux-headers-amd64, or name a folder: make KDIR=DIR' >&2; exit 1; }
+
+install: modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_DIR=extra modules_install
+	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
+		$$(modinfo -F vermagic rdma_mpa.ko | cut -d ' ' -f 1)
+
+demo:
+	scripts/demo/run.sh
+
+check:
+	scripts/check.sh
+
+unit:
+	scripts/deps.sh build
+	$(MAKE) -C kunit/user check
+
+kunit:
+	scripts/kunit/run.sh
+
+e2e:
+	scripts/check.sh e2e $(E2E)
+
+bench:
+	scripts/deps.sh bench
+	scripts/bench/run.sh
+
+lint:
+	scripts/lint.sh
+
+help:
+	@echo 'make           build rdma_mpa.ko (KDIR=DIR: for that kernel, W=1: more warnings)'
+	@echo 'make install   install it where modprobe finds it'
+	@echo 'make demo      RDMA programs between two hosts in a small VM, as a table'
+	@echo 'make check     every test; ends with "N passed, N failed"'
+	@echo 'make unit      only the engine tests in user space (no root, no VM)'
+	@echo 'make kunit     only the engine tests in a kernel'
+	@echo 'make e2e       only the end-to-end scenarios (E2E="NAME ...": these)'
+	@echo 'make bench     our device, siw and plain TCP on the same path'
+	@echo 'make lint      style and static checks'
+	@echo 'make clean     remove what was built'
+
+.PHONY: all modules clean headers install demo check unit kunit e2e bench lint help

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# check-guest.sh [NAME...]: what check.sh runs in the guest. The KUnit suites, if
+# KUNIT_MODULES names the two modules, then the end-to-end scenarios, all of them
+# or those named. Leaves NAME.tap and, once it ended, NAME.status in /out.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+# keep NAME COMMAND...: shows the output as it comes and leaves it in /out
+keep() {
+	local name=$1
+	shift
+	"$@" 2>&1 | tee "/out/$name.tap"
+	echo "${PIPESTATUS[0]}" > "/out/$name.status"
+}
+
+if [ -n "${KUNIT_MODULES:-}" ]; then
+	# shellcheck disable=SC2086 # two paths
+	keep kunit scripts/kunit/guest.sh $KUNIT_MODULES
+fi
+OUTDIR=/out keep e2e scripts/e2e/guest.sh "$@"

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# deps.sh [build|check|bench|lint]...: installs the Debian packages a target
+# needs and this machine lacks, by name. Says nothing when nothing is missing.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# ibverbs-providers and procps are named because we install no recommendations,
+# and the device's user driver comes with the former.
+packages() {
+	case $1 in
+	build)
+		echo make gcc libc6-dev linux-headers-amd64
+		;;
+	check)
+		packages build
+		echo linux-image-amd64 linux-source-6.1 xz-utils cpio kmod \
+			qemu-system-x86 busybox-static iproute2 iputils-ping procps \
+			rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest \
+			libibverbs-dev librdmacm-dev python3-minimal
+		;;
+	bench)
+		packages check
+		echo iperf3 ethtool
+		;;
+	lint)
+		packages build
+		echo linux-source-6.1 xz-utils perl sparse shellcheck
+		;;
+	*)
+		die "usage: deps.sh [build|check|bench|lint]..."
+		;;
+	esac
+}
+
+missing_of() {
+	local package status
+	for package in "$@"; do
+		# shellcheck disable=SC2016 # a format of dpkg-query
+		status=$(dpkg-query -W -f '${db:Status-Status}' "$package" \
+			2> /dev/null || true)
+		[ "$status" = installed ] || echo "$package"
+	done
+}
+
+# The lists of a fresh machine are empty, those of an old one name packages that
+# are gone: fetch them when a first try fails.
+install_packages() {
+	local apt=(apt-get -qq -o DPkg::Lock::Timeout=120)
+	export DEBIAN_FRONTEND=noninteractive
+	"${apt[@]}" install -y --no-install-recommends "$@" && return
+	step "that failed; once more with fresh package lists"
+	"${apt[@]}" update
+	"${apt[@]}" install -y --no-install-recommends "$@"
+}
+
+groups=("$@")
+[ $# -gt 0 ] || groups=(build)
+wanted=$(for group in "${groups[@]}"; do packages "$group"; done | tr ' ' '\n' | sort -u)
+if ! command -v dpkg-query > /dev/null; then
+	echo "deps.sh: not a Debian system; make sure you have what these give:" \
+		"${wanted//$'\n'/ }" >&2
+	exit 0
+fi
+# shellcheck disable=SC2086 # a list of names
+missing=$(missing_of $wanted | paste -sd ' ')
+[ -n "$missing" ] || exit 0
+
+step "packages this needs and the machine lacks: $missing"
+if [ "$(id -u)" != 0 ]; then
+	die "not root; please run: apt-get install --no-install-recommends $missing"
+fi
+log=$BUILD/deps.log
+mkdir -p "$BUILD"
+step "installing them (log: build/deps.log)"
+# shellcheck disable=SC2086 # a list of names
+if ! install_packages $missing > "$log" 2>&1; then
+	tail -n 20 "$log" >&2
+	die "apt-get could not install them; the log is build/deps.log"
+fi

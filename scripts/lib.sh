@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# What the scripts share: where things are, and which kernel a guest runs.
+# To be sourced. Everything the scripts make goes to build/.
+# shellcheck disable=SC2034 # the variables are for the scripts that source this
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILD=$TOP/build
+
+die() {
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+# A line of progress. To stderr: the output of some scripts is a path.
+step() {
+	echo "==> $*" >&2
+}
+
+# The release of the newest kernel in /boot that begins with $1; one whose
+# headers are installed goes first, for modules must be built for it.
+newest_kernel() {
+	local release first=''
+	while read -r release; do
+		if [ -d "/lib/modules/$release/build/" ]; then
+			echo "$release"
+			return
+		fi
+		first=${first:-$release}
+	done < <(find /boot -maxdepth 1 -name "vmlinuz-$1*" 2>/dev/null |
+		sed 's|^/boot/vmlinuz-||' | sort -rV)
+	[ -n "$first" ] && echo "$first"
+}
+
+# The release the guests run: GUEST_RELEASE, or the newest stock 6.1.
+guest_release() {
+	if [ -n "${GUEST_RELEASE:-}" ]; then
+		echo "$GUEST_RELEASE"
+		return
+	fi
+	newest_kernel 6.1 ||
+		die "no 6.1 kernel in /boot (apt-get install linux-image-amd64)"
+}
+
+# Where modules for that kernel are built.
+guest_kdir() {
+	local kdir
+	kdir=/lib/modules/$(guest_release)/build
+	[ -d "$kdir/" ] || die "no $kdir (apt-get install linux-headers-amd64)"
+	echo "$kdir"
+}
+
+# run_logged LOG COMMAND...: quiet when all is well; else the log, and failure.
+run_logged() {
+	local log=$1
+	shift
+	mkdir -p "$(dirname "$log")"
+	if ! "$@" > "$log" 2>&1; then
+		cat "$log" >&2
+		die "failed: $*"
+	fi
+}

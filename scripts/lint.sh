@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# lint.sh: style and static checks, each with its findings, then a summary; fails
+# if there is any finding or a check could not run. The kernel's own checkers
+# come from the linux-source package.
+set -uo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cd "$TOP" || exit 1
+
+OUT=$BUILD/lint
+total=0
+summary=()
+
+# finish NAME FILE: prints the findings, one a line in FILE, and counts them
+finish() {
+	local name=$1 file=$2 number
+	number=$(grep -c . "$file")
+	cat "$file"
+	total=$((total + number))
+	summary+=("$(printf '%-28s %s' "$name" "$number")")
+}
+
+# files PATTERN...: ours, tracked or new, that are not ignored
+files() {
+	git ls-files --cached --others --exclude-standard -- "$@" | sort -u |
+		while read -r file; do [ ! -f "$file" ] || echo "$file"; done
+}
+
+# What checkpatch asks of kernel code and a program in C cannot do.
+user_space=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE
+user_space+=,EMBEDDED_FUNCTION_NAME	# a test's name is its function's
+user_space+=,MACRO_ARG_REUSE,COMPLEX_MACRO,IS_ENABLED_CONFIG	# the shim defines those
+
+# checkpatch IGNORE FILE...: one line a finding
+checkpatch() {
+	local ignore=$1
+	shift
+	[ $# -gt 0 ] || return 0
+	perl "$ksrc/scripts/checkpatch.pl" --no-tree --strict --terse --show-types \
+		--no-summary --quiet ${ignore:+--ignore "$ignore"} -f "$@" 2>&1
+}
+
+run_checkpatch() {
+	local kernel user
+	step "checkpatch"
+	mapfile -t kernel < <(files 'drivers/*.[ch]' 'include/*.[ch]' 'kunit/*.[ch]' |
+		grep -v '^kunit/user/')
+	mapfile -t user < <(files 'kunit/user/*.[ch]' 'scripts/*.[ch]')
+	{
+		checkpatch '' "${kernel[@]}"
+		checkpatch "$user_space" "${user[@]}"
+	} > "$OUT/checkpatch"
+	rm -f .checkpatch-camelcase.* # it leaves that in the current folder
+	finish checkpatch "$OUT/checkpatch"
+}
+
+# Every warning in a file of ours; any error, for then it saw nothing at all.
+run_sparse() {
+	step "sparse, and the compiler with W=1"
+	if make -C "$(guest_kdir)" M="$TOP" C=2 W=1 CF=-D__CHECK_ENDIAN__ \
+		-j"$(nproc)" modules > "$OUT/sparse.log" 2>&1 &&
+		[ -e rdma_mpa.ko ]; then
+		grep -E "^$TOP/.*: (warning|error):|^WARNING: modpost" "$OUT/sparse.log" |
+			sort -u > "$OUT/sparse"
+	else
+		{
+			grep -E 'error|Error' "$OUT/sparse.log"
+			echo "the module does not build"
+		} > "$OUT/sparse"
+	fi
+	finish "sparse and W=1" "$OUT/sparse"
+}
+
+run_kernel_doc() {
+	local sources
+	step "kernel-doc"
+	mapfile -t sources < <(files 'drivers/*.[ch]' 'include/*.[ch]')
+	: > "$OUT/kernel-doc"
+	if [ "${#sources[@]}" -gt 0 ]; then
+		perl "$ksrc/scripts/kernel-doc" -v -none "${sources[@]}" 2>&1 |
+			grep -E ': (warning|error):' > "$OUT/kernel-doc"
+	fi
+	finish kernel-doc "$OUT/kernel-doc"
+}
+
+run_shellcheck() {
+	local scripts
+	step "shellcheck"
+	mapfile -t scripts < <(files '*.sh' .ci/run)
+	shellcheck -x -f gcc "${scripts[@]}" > "$OUT/shellcheck" 2>&1
+	finish shellcheck "$OUT/shellcheck"
+}
+
+run_layers() {
+	step "borders between the layers"
+	scripts/layers.sh > "$OUT/layers" 2>&1
+	finish "layers" "$OUT/layers"
+}
+
+scripts/deps.sh lint || exit 1
+git rev-parse --git-dir > /dev/null 2>&1 || die "lint asks git which files are ours"
+mkdir -p "$OUT"
+ksrc=$(scripts/ksrc.sh) || exit 1
+run_checkpatch
+run_sparse
+run_kernel_doc
+run_shellcheck
+run_layers
+echo
+printf '%s\n' "findings:" "${summary[@]}"
+[ $total = 0 ]

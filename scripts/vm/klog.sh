@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# klog.sh mark NAME   (in a guest) notes in the kernel's log where NAME begins.
+# klog.sh show NAME   prints what the kernel said since, without time stamps.
+# klog.sh check NAME  prints what in it no kernel should say; fails if there is any.
+set -euo pipefail
+
+# What a splat begins with, one kind a line.
+bad='WARNING:|BUG:|Oops|general protection fault|kernel NULL pointer
+KASAN|UBSAN|KFENCE|KCSAN|kmemleak:|Object .* remaining
+possible circular locking|possible recursive locking|inconsistent lock state
+suspicious RCU usage|sleeping function called|scheduling while atomic
+INFO: task .* blocked|rcu.* stall|soft lockup|hard LOCKUP
+refcount_t:|unregister_netdevice: waiting|list_(add|del) corruption
+restrack:|failed to destroy|leaked'
+
+since_mark() {
+	dmesg --notime | awk -v mark="klog: $1" '
+		index($0, mark) { text = ""; found = 1; next }
+		{ text = text $0 "\n" }
+		END { if (!found) exit 1; printf "%s", text }'
+}
+
+case ${1:-} in
+mark) echo "klog: $2" > /dev/kmsg ;;
+show) since_mark "$2" ;;
+check)
+	log=$(since_mark "$2") || {
+		echo "the mark of $2 is gone from the kernel's log"
+		exit 1
+	}
+	! grep -E -A 40 "${bad//$'\n'/|}" <<< "$log"
+	;;
+*)
+	echo "usage: klog.sh mark|show|check NAME" >&2
+	exit 2
+	;;
+esac

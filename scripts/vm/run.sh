@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Runs one program as root in a virtual machine and exits with its status.
+#
+#   run.sh [-c CPUS] [-m MEM] [-t SECONDS] [-o OUTDIR] [-a KERNEL_APPEND]
+#          [-k RELEASE | -K BZIMAGE -M MODDIR] -- PROGRAM [ARGS...]
+#
+# The guest runs a stock kernel (the newest 6.1 in /boot, or -k), or one built
+# by hand (-K, with its modules in -M). It sees this machine's root file system
+# read-only below a tmpfs: same paths, same tools; what it writes is gone at the
+# end, except in OUTDIR, which it sees as /out. PROGRAM starts in the project's
+# top folder; its output is ours, byte for byte, as it comes.
+#
+# Three channels, so that no kernel message can pass for a result: the kernel's
+# console goes to a file (console.log in OUTDIR if there is one), the program's
+# output to a second serial port, its exit status to a file in a small shared
+# folder. No status there is a failure, whatever was printed: 124 for a time-out,
+# 125 for a guest that died; the end of the console then goes to stderr.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+cpus=2 memory=2G seconds=300 outdir='' append='' release='' image='' moddir=''
+
+usage() {
+	sed -n '4,6s/^# *//p' "${BASH_SOURCE[0]}" >&2
+	exit 2
+}
+
+parse_options() {
+	local option
+	while getopts c:m:t:o:a:k:K:M:h option; do
+		case $option in
+		c) cpus=$OPTARG ;;
+		m) memory=$OPTARG ;;
+		t) seconds=$OPTARG ;;
+		o) outdir=$OPTARG ;;
+		a) append=$OPTARG ;;
+		k) release=$OPTARG ;;
+		K) image=$OPTARG ;;
+		M) moddir=$OPTARG ;;
+		*) usage ;;
+		esac
+	done
+}
+
+# The .../lib/modules/RELEASE folder meant by $1: itself, or the one inside it.
+moddir_path() {
+	local dir=$1
+	if [ ! -e "$dir/modules.dep" ]; then
+		dir=$(find "$dir/lib/modules" -mindepth 1 -maxdepth 1 -type d \
+			2> /dev/null | sort -V | tail -n 1)
+	fi
+	[ -n "$dir" ] && realpath "$dir"
+}
+
+choose_kernel() {
+	if [ -n "$image" ]; then
+		[ -n "$moddir" ] || die "-K needs -M: where are that kernel's modules?"
+		moddir=$(moddir_path "$moddir") || die "no modules.dep in $moddir"
+	else
+		[ -n "$release" ] || release=$(guest_release)
+		image=/boot/vmlinuz-$release
+		moddir=/lib/modules/$release
+	fi
+	[ -r "$image" ] || die "cannot read $image"
+	[ -e "$moddir/modules.dep" ] || die "no modules.dep in $moddir"
+}
+
+# A bash script for the guest: runs exactly "$@".
+write_control_files() {
+	local dir=$1
+	shift
+	{ printf 'exec'; printf ' %q' "$@"; echo; } > "$dir/command"
+	{
+		printf 'moddir=%q\n' "$moddir"
+		echo "hang_after=$((seconds > 30 ? seconds - 15 : seconds / 2))"
+		echo "share_out=${outdir:+1}"
+	} > "$dir/settings"
+}
+
+share() {
+	local tag=$1 path=$2 rest=${3:-}
+	echo "-fsdev"
+	echo "local,id=$tag,path=$path,security_model=none,multidevs=remap$rest"
+	echo "-device"
+	echo "virtio-9p-pci,fsdev=$tag,mount_tag=$tag"
+}
+
+# run_qemu LIMIT ACCEL CPU RUNDIR: one boot, the program's output to stdout. It
+# runs in the background, so that a signal to us ends it at once.
+run_qemu() {
+	local status=0
+	exec_qemu "$@" &
+	# shellcheck disable=SC2064 # this process, not a later one
+	trap "kill $!; exit 143" INT TERM
+	wait $! || status=$?
+	trap - INT TERM
+	return $status
+}
+
+# The stdio back end gets no input: so it neither touches the terminal nor opens
+# our stdout a second time.
+exec_qemu() {
+	local limit=$1 accel=$2 cpu=$3 dir=$4 args
+	mapfile -t args < <(
+		share root / ,readonly=on
+		share ctl "$dir/ctl"
+		[ -z "$outdir" ] || share out "$outdir"
+	)
+	exec timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
+		-no-user-config -nodefaults -display none -no-reboot -net none \
+		-M pc -accel "$accel" -cpu "$cpu" -smp "$cpus" -m "$memory" \
+		-chardev "file,id=console,path=$dir/console.log" \
+		-chardev stdio,id=program,signal=off \
+		-serial chardev:console -serial chardev:program -monitor none \
+		-kernel "$image" -initrd "$initramfs" -append "$cmdline" \
+		"${args[@]}" < /dev/null 2> "$dir/qemu.log"
+}
+
+# KVM counts only when it boots this kernel: in some clouds /dev/kvm is there
+# and a guest hangs in it. The verdict is kept, for the check costs seconds.
+kvm_works() {
+	local verdict dir
+	[ -w /dev/kvm ] || return 1
+	verdict=$BUILD/vm/kvm-$(uname -r)-${moddir##*/}
+	if [ ! -e "$verdict" ]; then
+		dir=$(mktemp -d "$BUILD/vm/kvm.XXXXXX")
+		mkdir "$dir/ctl"
+		write_control_files "$dir/ctl" true
+		run_qemu 20 kvm host "$dir" > /dev/null || true
+		if [ "$(cat "$dir/ctl/status" 2>/dev/null)" = 0 ]; then
+			echo yes > "$dir/verdict"
+		else
+			echo no > "$dir/verdict"
+		fi
+		mv "$dir/verdict" "$verdict"
+		rm -rf "$dir"
+	fi
+	[ "$(cat "$verdict")" = yes ]
+}
+
+# Says on stderr why there is no status.
+report_death() {
+	local status=$1 what
+	if [ "$status" = 124 ] || [ "$status" = 137 ]; then
+		what="no end after $seconds s, stopped"
+	elif grep -qs 'Kernel panic' "$dir/console.log"; then
+		what="the kernel panicked"
+	else
+		what="the guest ended without a status (qemu's status: $status)"
+	fi
+	[ -e "$dir/ctl/started" ] || what+=", before the program started"
+	{
+		echo "vm: $what"
+		cat "$dir/qemu.log"
+		echo "vm: ---- the end of the kernel's console ----"
+		tr -d '\r' < "$dir/console.log" 2>/dev/null | tail -n 250
+		echo "vm: ---- $what ----"
+	} >&2
+}
+
+# shellcheck disable=SC2317 # called by the EXIT trap
+clean_up() {
+	if [ -n "$outdir" ] && [ -e "$dir/console.log" ]; then
+		tr -d '\r' < "$dir/console.log" > "$outdir/console.log"
+	fi
+	rm -rf "$dir"
+}
+
+parse_options "$@"
+while [ $# -gt 0 ] && [ "$1" != -- ]; do shift; done
+[ $# -gt 1 ] || usage
+shift
+command -v qemu-system-x86_64 > /dev/null ||
+	die "no qemu-system-x86_64 (scripts/deps.sh check installs it)"
+
+choose_kernel
+mkdir -p "$BUILD/vm"
+if [ -n "$outdir" ]; then
+	mkdir -p "$outdir"
+	outdir=$(realpath "$outdir")
+fi
+initramfs=$("$TOP/scripts/vm/initramfs.sh" "$moddir")
+cmdline="console=ttyS0 quiet loglevel=5 panic=-1 oops=panic reboot=t"
+cmdline+=" mitigations=off nokaslr vm.top=$TOP $append"
+
+dir=$(mktemp -d "$BUILD/vm/run.XXXXXX")
+trap clean_up EXIT
+mkdir "$dir/ctl"
+write_control_files "$dir/ctl" "$@"
+
+if kvm_works; then
+	accel=kvm cpu=host
+else
+	accel=tcg,thread=multi cpu=max
+fi
+status=0
+run_qemu "$seconds" "$accel" "$cpu" "$dir" || status=$?
+result=$(cat "$dir/ctl/status" 2>/dev/null || true)
+if [ -n "$result" ]; then
+	exit "$result"
+fi
+report_death "$status"
+[ "$status" = 124 ] || [ "$status" = 137 ] || exit 125
+exit 124
