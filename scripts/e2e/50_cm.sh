@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Connections: what the caller and the listener learn of each other.
 
@@ -19,16 +19,22 @@ cm_ipv6() {
 scenario cm_one_port 30 "two devices of one namespace listen on one port"
 cm_one_port() {
 	dirty
-	link_add mpalo b lo
+	ip link add vc index 103 netns a type veth peer name vd index 104 netns b
+	ip -n a addr add 10.77.1.1/24 dev vc
+	ip -n b addr add 10.77.1.2/24 dev vd
+	ip -n a link set vc up
+	ip -n b link set vd up
+	link_add mpa2 a vc
+	link_add mpa3 b vd
 	new_port
 	serve server b rping -s -P -V -a 0.0.0.0 -p "$PORT"
-	run cable a rping -c -V -C 3 -a "$B4" -p "$PORT"
-	run loop b rping -c -V -C 3 -a 127.0.0.1 -p "$PORT"
-	link_delete mpalo || fail "cannot delete a device with a listener"
-	run cable2 a rping -c -V -C 3 -a "$B4" -p "$PORT"
+	run first a rping -c -V -C 3 -a "$B4" -p "$PORT"
+	run second a rping -c -V -C 3 -a 10.77.1.2 -p "$PORT"
+	link_delete mpa3 || fail "cannot delete a device with a listener"
+	run third a rping -c -V -C 3 -a "$B4" -p "$PORT"
 }
 
-scenario cm_bound 20 "a listener on one address is not reached by another"
+scenario cm_bound 30 "a listener on one address is not reached by another"
 cm_bound() {
 	dirty
 	ip -n b addr add 10.77.0.3/24 dev vb

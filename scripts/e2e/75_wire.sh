@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # What is on the cable, judged by tshark's iWARP dissectors.
 
@@ -27,7 +27,7 @@ decode() {
 
 # terminates TEST LAYER/TYPE/CODE...: the test's error is reported in one of these ways
 terminates() {
-	local test=$1 seen
+	local test=$1
 	shift
 	new_port
 	run "$test" a "$BIN/verbs_probe" -p "$PORT" "$test"
@@ -86,14 +86,15 @@ wire_terminates() {
 # Of the segments of a bulk transfer, how many begin with an FPDU? In a GSO-free
 # capture an FPDU of EMSS size fills a segment, so its length field tells.
 aligned_share() {
-	decode "tcp.dstport == $PORT && tcp.len > 1000" tcp.len tcp.payload |
-		awk -F'|' '{
-			n++
-			length_field = strtonum("0x" substr($2, 1, 4))
-			opcode = strtonum("0x" substr($2, 7, 2))
-			if (length_field > 0 && length_field + 2 <= $1 && opcode == 64)
-				aligned++
-		} END { printf "%d %d\n", aligned, n }'
+	local len head n=0 aligned=0
+	while IFS='|' read -r len head; do
+		n=$((n + 1))
+		if [ "${head:6:2}" = 40 ] && [ $((16#${head:0:4} + 2)) -le "$len" ]; then
+			aligned=$((aligned + 1))
+		fi
+	done < <(decode "tcp.dstport == $PORT && tcp.len > 1000" tcp.len tcp.payload |
+		cut -c1-16)
+	echo "$aligned $n"
 }
 
 scenario wire_clean 60 "tshark finds every FPDU well-formed, with a good CRC, unmarked"
@@ -104,7 +105,7 @@ wire_clean() {
 	capture a va
 	serve server b rping -s -V -C 5 -S 20000 -a "$B4" -p "$PORT"
 	run client a rping -c -V -C 5 -S 20000 -a "$B4" -p "$PORT"
-	perf ib_send_bw -e -n 20 -s 20000
+	perf ib_send_bw -e -n 100 -s 5000
 	end_capture
 	fpdus=$(decode iwarp_mpa.fpdu frame.number | wc -l)
 	[ "$fpdus" -gt 10 ] || fail "tshark sees $fpdus frames with FPDUs"

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Interoperation with siw, the kernel's own software iWARP. Last but for the end:
 # rmmod siw takes devices of other drivers along.

@@ -7,6 +7,7 @@
 # Prints TAP. Exit status 1 if any scenario failed. There is no skip: what cannot
 # run has failed. From the environment: RDMA_TYPE (mpa) and MODULE (rdma_mpa.ko)
 # choose the driver under test, OUTDIR (/out if there is one) keeps the logs.
+# shellcheck disable=SC2034,SC2153 # shared with lib.sh
 set -u
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=$(cd "$HERE/../.." && pwd)
@@ -105,7 +106,7 @@ run_scenario() {
 	fi
 	printf 'not ok %d - %s (%d.%d s)\n' "$number" "$name" $((ms / 1000)) $((ms / 100 % 10))
 	printf '# %s\n# exit status %s\n' "${TEXT_OF[$name]}" "$status"
-	[ -z "$bad" ] || sed 's/^/# /' <<<"$bad"
+	[ -z "$bad" ] || printf '# %s\n' "${bad//$'\n'/$'\n# '}"
 	diagnose
 	cp -r "$WORK" "$OUTDIR/" 2>/dev/null
 	dirty

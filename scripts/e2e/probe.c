@@ -117,13 +117,14 @@ void pair_listen(struct pair *p)
 }
 
 /* Wait for the next connection event of one side and take what it carries. */
-struct cm_seen cm_wait(struct side *s)
+static struct cm_seen cm_next(struct side *s, const char *wanted)
 {
 	struct pollfd pfd = { .fd = s->events->fd, .events = POLLIN };
 	struct cm_seen seen = { 0 };
 	struct rdma_cm_event *ev;
 
-	check(poll(&pfd, 1, WAIT_MS) == 1, "%s: no connection event", s->name);
+	check(poll(&pfd, 1, WAIT_MS) == 1, "%s: no connection event, expected %s",
+	      s->name, wanted);
 	check(!rdma_get_cm_event(s->events, &ev), "get_cm_event: %m");
 	seen.type = ev->event;
 	seen.status = ev->status;
@@ -137,9 +138,14 @@ struct cm_seen cm_wait(struct side *s)
 	return seen;
 }
 
+struct cm_seen cm_wait(struct side *s)
+{
+	return cm_next(s, "any");
+}
+
 struct cm_seen cm_expect(struct side *s, enum rdma_cm_event_type type)
 {
-	struct cm_seen seen = cm_wait(s);
+	struct cm_seen seen = cm_next(s, rdma_event_str(type));
 
 	check(seen.type == type, "%s: event %s (status %d), expected %s", s->name,
 	      rdma_event_str(seen.type), seen.status, rdma_event_str(type));
@@ -155,7 +161,7 @@ void side_resolve(struct pair *p, struct side *s, int to)
 	make_addr(&ss, to);
 	check(!rdma_create_id(s->events, &s->id, NULL, RDMA_PS_TCP),
 	      "create_id: %m");
-	check(!rdma_resolve_addr(s->id, NULL, (void *)&ss, WAIT_MS),
+	check(!rdma_resolve_addr(s->id, NULL, (void *)&ss, 1000),
 	      "resolve_addr: %m");
 	cm_expect(s, RDMA_CM_EVENT_ADDR_RESOLVED);
 	check(!rdma_resolve_route(s->id, WAIT_MS), "resolve_route: %m");

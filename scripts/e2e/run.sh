@@ -4,7 +4,7 @@
 #
 #   run.sh [-t SECONDS] [-o OUTDIR] [NAME...]       names as guest.sh takes them
 #
-# RDMA_TYPE, MODULE and SIW_DIR are handed on to the guest. The logs of the
+# RDMA_TYPE, MODULE, SIW_DIR and E2E_SLOW (a factor for time-outs) are handed on to the guest. The logs of the
 # scenarios are left in OUTDIR (build/e2e/logs).
 set -eu
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,7 +26,7 @@ shift $((OPTIND - 1))
 make -s -C "$HERE" OUT="$BIN"
 mkdir -p "$OUT"
 settings=()
-for name in RDMA_TYPE MODULE SIW_DIR; do
+for name in RDMA_TYPE MODULE SIW_DIR E2E_SLOW; do
 	[ -z "${!name:-}" ] || settings+=("$name=${!name}")
 done
 exec "$VM_RUN" -t "$SECONDS_MAX" -o "$OUT" -- \
