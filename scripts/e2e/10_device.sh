@@ -1,0 +1,162 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Devices: made, listed, asked, set, and taken away in every way there is.
+
+port_state() { cat "/sys/class/infiniband/$1/ports/1/state"; }
+port_is() { [[ $(port_state "$1") == *"$2"* ]]; }
+
+scenario link_add_delete 20 "rdma link add and delete, ten times"
+link_add_delete() {
+	local i
+	ip -n a link add d0 type dummy
+	ip -n a link set d0 up
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		link_add mpa9 a d0
+		device_exists mpa9 || fail "no mpa9 in sysfs"
+		link_delete mpa9
+		not device_exists mpa9 || fail "mpa9 is still there"
+	done
+	rdma link show | grep -q "link mpa0/1 .*netdev va" ||
+		a rdma link show | grep -q "link mpa0/1 .*netdev va" ||
+		fail "rdma link does not show va: $(a rdma link show)"
+	ip -n a link delete d0
+}
+
+scenario link_duplicate 15 "a second device on one netdev, or of one name, is refused"
+link_duplicate() {
+	must_fail "File exists" link_add mpa9 a va
+	ip -n a link add d0 type dummy
+	if link_add mpa0 a d0 2>/dev/null; then
+		fail "two devices called mpa0"
+	fi
+	must_fail "" link_add mpa9 a nonesuch
+	ip -n a link delete d0
+	device_exists mpa0 || fail "mpa0 is gone"
+}
+
+scenario link_kinds 20 "eight devices at once, on dummy netdevs and lo, in both namespaces"
+link_kinds() {
+	local ns i
+	for ns in a b; do
+		link_add "mpalo$ns" "$ns" lo
+		for i in 1 2 3; do
+			ip -n "$ns" link add "d$i" type dummy
+			ip -n "$ns" link set "d$i" up
+			link_add "mpa$ns$i" "$ns" "d$i"
+		done
+	done
+	[ "$(ibv_devices | grep -c mpa)" = 10 ] || fail "$(ibv_devices)"
+	for ns in a b; do
+		link_delete "mpalo$ns"
+		for i in 1 2 3; do
+			ip -n "$ns" link delete "d$i"	# takes the device along
+			wait_for 5 not device_exists "mpa$ns$i"
+		done
+	done
+}
+
+scenario link_state 20 "the port follows the netdev down and up"
+link_state() {
+	dirty
+	wait_for 5 port_is mpa0 ACTIVE
+	ip -n a link set va down
+	wait_for 5 port_is mpa0 DOWN
+	ip -n a link set va up
+	wait_for 5 port_is mpa0 ACTIVE
+	ip -n b link set vb down	# no carrier here
+	wait_for 5 not port_is mpa0 ACTIVE
+	ip -n b link set vb up
+	wait_for 5 port_is mpa0 ACTIVE
+}
+
+scenario netdev_rename 20 "a netdev is renamed under its device"
+netdev_rename() {
+	dirty
+	ip -n a link set va down
+	ip -n a link set va name eth7
+	ip -n a link set eth7 up
+	device_exists mpa0 || fail "mpa0 is gone"
+	a rdma link show mpa0/1 | grep -q eth7 || fail "$(a rdma link show)"
+	rping_pair b a "$B4" 1000
+}
+
+scenario netdev_removed 20 "a netdev goes away under an idle device; so does its namespace"
+netdev_removed() {
+	dirty
+	ip -n a link delete va
+	wait_for 5 not device_exists mpa0
+	wait_for 5 not device_exists mpa1
+	topo_up
+	ip netns del a
+	wait_for 10 not device_exists mpa0
+}
+
+scenario devinfo 15 "ibv_devices and ibv_devinfo -v are sane"
+devinfo() {
+	local key
+	ibv_devices | grep -q mpa1 || fail "ibv_devices does not list mpa1"
+	a ibv_devinfo -v -d mpa0 >"$WORK/devinfo.log"
+	grep -q 'transport:.*iWARP' "$WORK/devinfo.log" || fail "transport"
+	grep -q 'state:.*PORT_ACTIVE' "$WORK/devinfo.log" || fail "port state"
+	grep -q 'link_layer:.*Ethernet' "$WORK/devinfo.log" || fail "link layer"
+	for key in max_qp max_qp_wr max_sge max_cq max_cqe max_mr max_pd max_mr_size \
+		max_srq max_srq_wr max_qp_rd_atom gid_tbl_len; do
+		grep -qE "^\s*$key:\s+(0x)?0*[1-9a-f]" "$WORK/devinfo.log" || fail "$key"
+	done
+}
+
+setting() { cat "/sys/class/infiniband/mpa0/mpa/$1"; }
+set_to() { echo "$2" >"/sys/class/infiniband/mpa0/mpa/$1"; }
+
+# setting_takes NAME VALUES...: each is kept; what follows "--" is refused
+setting_takes() {
+	local name=$1 old value
+	old=$(setting "$name")
+	shift
+	while [ "$1" != -- ]; do
+		set_to "$name" "$1" || fail "$name=$1 refused"
+		value=$(setting "$name")
+		[[ $value == *"$1"* ]] || fail "$name is '$value' after '$1'"
+		shift
+	done
+	for value in "${@:2}"; do
+		must_fail "Invalid argument" set_to "$name" "$value"
+	done
+	set_to "$name" "$old" || fail "$name: its first value '$old' is refused"
+}
+
+scenario settings 15 "the settings in sysfs: defaults, good values, bad values"
+settings() {
+	dirty
+	[[ $(setting crc) == *required* ]] || fail "crc: $(setting crc)"
+	[ "$(setting markers)" = 0 ] || fail "markers: $(setting markers)"
+	[ "$(setting revision)" = 2 ] || fail "revision: $(setting revision)"
+	setting_takes crc off required -- yes 2 ''
+	setting_takes markers 1 0 -- 2 -1 x
+	setting_takes revision 1 2 -- 0 3 x
+	setting_takes rtr none send write read -- x 7
+	setting_takes startup_timeout_ms 1000 20000 -- -1 x
+	setting_takes max_pending 1 100 -- -1 x
+}
+
+scenario revision_1 20 "rping with MPA revision 1 on either side, and with CRC off"
+revision_1() {
+	dirty
+	set_to revision 1
+	rping_pair b a "$B4" 4096
+	rping_pair a b "$A4" 4096
+	set_to crc off
+	rping_pair b a "$B4" 4096
+	echo off >/sys/class/infiniband/mpa1/mpa/crc
+	rping_pair b a "$B4" 64000
+}
+
+scenario statistics 15 "rdma statistic shows counters that move"
+statistics() {
+	local before after
+	before=$(rdma statistic show link mpa0/1)
+	[[ $before == *mpa0/1* ]] || fail "no counters: '$before'"
+	rping_pair b a "$B4" 64
+	after=$(rdma statistic show link mpa0/1)
+	[ "$before" != "$after" ] || fail "no counter moved: $after"
+}

@@ -1,0 +1,76 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# perftest over rdma_cm. It prints no speed here (no clock rate under emulation)
+# and compares no data: what counts is that both ends finish, and well.
+
+# perf PROGRAM OPTIONS...: server in b, client in a
+perf() {
+	local program=$1
+	shift
+	new_port
+	serve server b "$program" -R -F -p "$PORT" "$@"
+	run client a "$program" -R -F -p "$PORT" "$@" "$B4"
+	reap server
+	grep -qE '^ *[0-9]+ +[0-9]+ ' "$WORK/client.log" || fail "the client has no result"
+}
+
+# Events (-e) where they work: ib_write_bw has none, and ib_send_bw loses count
+# of them with fewer than 100 messages. Polling takes both processors here.
+declare -A EVENTS=([send]=-e [write]='' [read]=-e) COUNT=([send]=100 [write]=20 [read]=20)
+
+for op in send write read; do
+	more="${EVENTS[$op]} -n ${COUNT[$op]}"
+
+	scenario "${op}_bw_qp4" 30 "ib_${op}_bw, 4 queue pairs"
+	eval "${op}_bw_qp4() {
+		perf ib_${op}_bw -q 4 $more -s 16384
+		perf ib_${op}_bw -q 4 $more -s 2
+	}"
+
+	scenario "${op}_bw_both" 30 "ib_${op}_bw in both directions, 1 and 4 queue pairs"
+	eval "${op}_bw_both() {
+		perf ib_${op}_bw -b $more -s 65536
+		perf ib_${op}_bw -b -q 4 $more -s 5000
+	}"
+done
+
+scenario send_bw_sizes 60 "ib_send_bw, 2 octets to 8 MiB"
+send_bw_sizes() { perf ib_send_bw -a -n 5; }
+
+scenario write_bw_sizes 60 "ib_write_bw, 2 octets to 8 MiB"
+write_bw_sizes() { perf ib_write_bw -a -n 5; }
+
+scenario read_bw_sizes 60 "ib_read_bw, 2 octets to 8 MiB, with events"
+read_bw_sizes() { perf ib_read_bw -a -e -n 5; }
+
+scenario send_bw_events 40 "ib_send_bw with events, some sizes"
+send_bw_events() {
+	local size
+	for size in 2 1449 65536; do
+		perf ib_send_bw -e -n 100 -s "$size"
+	done
+}
+
+for op in send read; do
+	scenario "${op}_bw_poll" 40 "ib_${op}_bw, polling"
+	eval "${op}_bw_poll() { perf ib_${op}_bw -n 10 -s 16384; }"
+done
+
+scenario send_lat_sizes 60 "ib_send_lat, 2 octets to 8 MiB, with events"
+send_lat_sizes() { perf ib_send_lat -a -e -n 5; }
+
+scenario read_lat_sizes 60 "ib_read_lat, 2 octets to 8 MiB, with events"
+read_lat_sizes() { perf ib_read_lat -a -e -n 5; }
+
+scenario write_lat_sizes 60 "ib_write_lat, polling memory"
+write_lat_sizes() {
+	perf ib_write_lat -n 10 -s 2
+	perf ib_write_lat -n 10 -s 4097
+	perf ib_write_lat -n 5 -s 1048576
+}
+
+scenario lat_inline 30 "ib_send_lat with inline data"
+lat_inline() { perf ib_send_lat -e -n 20 -s 64 -I 64; }
+
+scenario perf_post_list 30 "lists of requests in one post, completions moderated"
+perf_post_list() { perf ib_write_bw -n 64 -l 16 -Q 16 -s 4096; }

@@ -1,0 +1,56 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Connections: what the caller and the listener learn of each other.
+
+for test in private_data reject refused ird_ord no_reads disconnects abandoned burst; do
+	scenario "cm_$test" 40 "connections: ${test//_/ }"
+	eval "cm_$test() {
+		new_port
+		run cm_$test a \"\$BIN/cm_probe\" -p \"\$PORT\" $test
+	}"
+done
+
+scenario cm_ipv6 40 "private data and refusal over IPv6"
+cm_ipv6() {
+	new_port
+	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord refused disconnects
+}
+
+scenario cm_one_port 30 "two devices of one namespace listen on one port"
+cm_one_port() {
+	dirty
+	ip link add vc index 103 netns a type veth peer name vd index 104 netns b
+	ip -n a addr add 10.77.1.1/24 dev vc
+	ip -n b addr add 10.77.1.2/24 dev vd
+	ip -n a link set vc up
+	ip -n b link set vd up
+	link_add mpa2 a vc
+	link_add mpa3 b vd
+	new_port
+	serve server b rping -s -P -V -a 0.0.0.0 -p "$PORT"
+	run first a rping -c -V -C 3 -a "$B4" -p "$PORT"
+	run second a rping -c -V -C 3 -a 10.77.1.2 -p "$PORT"
+	link_delete mpa3 || fail "cannot delete a device with a listener"
+	run third a rping -c -V -C 3 -a "$B4" -p "$PORT"
+}
+
+scenario cm_bound 30 "a listener on one address is not reached by another"
+cm_bound() {
+	dirty
+	ip -n b addr add 10.77.0.3/24 dev vb
+	new_port
+	serve server b rping -s -P -V -a "$B4" -p "$PORT"
+	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
+	must_fail "" timeout 10 ip netns exec a rping -c -C 3 -a 10.77.0.3 -p "$PORT"
+}
+
+scenario cm_port_taken 20 "a port that TCP uses cannot be listened on, and is free again"
+cm_port_taken() {
+	new_port
+	serve server b rping -s -P -V -a "$B4" -p "$PORT"
+	must_fail "in use" timeout 5 ip netns exec b rping -s -a "$B4" -p "$PORT"
+	kill -9 "${PIDS[server]}"
+	ended server
+	serve again b rping -s -P -V -a "$B4" -p "$PORT"
+	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
+}

@@ -1,0 +1,156 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Programs, links, namespaces and the module itself go away in mid-transfer.
+
+# busy_pair: bulk writes from a to b that would go on for a minute
+busy_pair() {
+	new_port
+	serve server b ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000
+	start client a ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000 "$B4"
+	wait_for 10 busy mpa0
+}
+
+# A queue pair of the device is connected and octets flow.
+busy() {
+	local dev=va ns=a one two
+	rdma resource show qp link "$1" | grep -q 'state RTS' || return
+	one=$(ip netns exec "$ns" cat "/sys/class/net/$dev/statistics/tx_bytes")
+	sleep 0.2
+	two=$(ip netns exec "$ns" cat "/sys/class/net/$dev/statistics/tx_bytes")
+	[ $((two - one)) -gt 100000 ]
+}
+
+# must_die NAME SECONDS: the program notices and ends, with an error
+must_die() {
+	ended "$1" "$2"
+	[ "$STATUS" != 0 ] || fail "$1 ended as if nothing had happened"
+}
+
+scenario killed_client 30 "the writing side is killed with -9"
+killed_client() {
+	busy_pair
+	kill -9 "${PIDS[client]}"
+	ended client
+	# The server of a one-sided test waits on a connection event.
+	ended server 10
+	wait_for 5 no_objects
+}
+
+scenario killed_server 30 "the side written to is killed with -9"
+killed_server() {
+	busy_pair
+	kill -9 "${PIDS[server]}"
+	must_die client 10
+	wait_for 5 no_objects
+}
+
+scenario killed_rping 30 "rping loses its peer, either side"
+killed_rping() {
+	local victim
+	for victim in server client; do
+		new_port
+		serve server b rping -s -V -S 64000 -a "$B4" -p "$PORT"
+		start client a rping -c -V -S 64000 -a "$B4" -p "$PORT"
+		wait_for 10 busy mpa0
+		kill -9 "${PIDS[$victim]}"
+		ended client 10
+		ended server 10
+	done
+}
+
+scenario link_deleted_busy 40 "rdma link delete on the sending side, under traffic"
+link_deleted_busy() {
+	dirty
+	busy_pair
+	link_delete mpa0 || fail "rdma link delete: status $?"
+	must_die client 15
+	ended server 15
+}
+
+scenario link_deleted_receiver 40 "rdma link delete on the receiving side, under traffic"
+link_deleted_receiver() {
+	dirty
+	busy_pair
+	link_delete mpa1 || fail "rdma link delete: status $?"
+	must_die client 15
+	ended server 15
+}
+
+scenario netdev_removed_busy 40 "the cable is removed under traffic"
+netdev_removed_busy() {
+	dirty
+	busy_pair
+	timeout 20 ip -n a link delete va || fail "ip link delete: status $?"
+	wait_for 10 not device_exists mpa0
+	wait_for 10 not device_exists mpa1
+	must_die client 15
+	ended server 15
+}
+
+scenario cable_pulled 30 "the cable is out for two seconds; the connection survives"
+cable_pulled() {
+	new_port
+	serve server b rping -s -V -C 60 -S 64000 -a "$B4" -p "$PORT"
+	start client a rping -c -V -C 60 -S 64000 -a "$B4" -p "$PORT"
+	wait_for 10 busy mpa0
+	ip -n b link set vb down
+	sleep 2		# the outage itself
+	ip -n b link set vb up
+	reap client 20
+	reap server 5
+}
+
+scenario peer_vanished 40 "the peer's host is gone without a word; both sides can clean up"
+peer_vanished() {
+	dirty
+	busy_pair
+	ip -n b link set vb down
+	kill -9 "${PIDS[server]}"
+	ended server
+	ip netns del b
+	wait_for 15 not device_exists mpa1
+	kill -9 "${PIDS[client]}"	# TCP would go on trying for minutes
+	ended client
+	wait_for 10 no_objects
+}
+
+scenario module_busy 60 "links deleted under traffic, then rmmod, then all anew"
+module_busy() {
+	dirty
+	busy_pair
+	link_delete mpa0 || fail "rdma link delete: status $?"
+	link_delete mpa1 || fail "rdma link delete: status $?"
+	must_die client 15
+	ended server 15
+	wait_for 5 rmmod "$MODULE_NAME"
+	topo_up
+	rping_pair b a "$B4" 4096
+}
+
+scenario module_in_use 40 "rmmod is refused while a program has a device open"
+module_in_use() {
+	dirty
+	new_port
+	serve server b rping -s -P -V -a "$B4" -p "$PORT"
+	must_fail "in use" rmmod "$MODULE_NAME"
+	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
+	kill -9 "${PIDS[server]}"
+	ended server
+	wait_for 5 rmmod "$MODULE_NAME"
+	[ -z "$(ls /sys/class/infiniband)" ] || fail "devices outlive the module"
+}
+
+scenario module_reload 40 "load, use, unload: three times, with devices and without"
+module_reload() {
+	local i
+	dirty
+	for i in 1 2 3; do
+		topo_up
+		rping_pair b a "$B4" 1000
+		[ "$i" != 2 ] || topo_down
+		wait_for 5 rmmod "$MODULE_NAME"
+	done
+	topo_down
+	insert "$MODULE"
+	rmmod "$MODULE_NAME"
+}

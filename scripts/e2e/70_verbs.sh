@@ -1,0 +1,27 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Verbs, through verbs_probe: data, queues and completions, rights and errors.
+
+verbs() {
+	new_port
+	run "verbs_$1" a "$BIN/verbs_probe" -p "$PORT" "$@"
+}
+
+for test in sizes_send sizes_write sizes_read straddle gather gather_write inline_data \
+	fence responder_first many_reads; do
+	scenario "data_$test" 40 "data: ${test//_/ }"
+	eval "data_$test() { verbs $test; }"
+done
+
+for test in unsignalled order full_queue solicited srq cq_overflow flush query; do
+	scenario "queue_$test" 40 "queues: ${test//_/ }"
+	eval "queue_$test() { verbs $test; }"
+done
+
+for test in write_past_end write_before write_no_right write_stale write_other_pd \
+	write_qp_forbids read_past_end read_before read_no_right read_stale \
+	read_other_pd read_qp_forbids send_no_recv send_too_long send_to_read_only \
+	local_bad_lkey local_past_end local_read_sink refused_posts; do
+	scenario "error_$test" 30 "errors: ${test//_/ }"
+	eval "error_$test() { verbs $test; }"
+done

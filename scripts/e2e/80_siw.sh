@@ -1,0 +1,67 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Interoperation with siw, the kernel's own software iWARP. Last but for the end:
+# rmmod siw takes devices of other drivers along.
+
+# with_siw FILE OUR-NAMESPACE: siw in one namespace, our device in the other
+with_siw() {
+	dirty
+	topo_down
+	[ ! -d /sys/module/siw ] || rmmod siw
+	load_modules
+	insert "$SIW/$1"
+	make_cable
+	if [ "$2" = a ]; then
+		link_add mpa0 a va
+		link_add siw1 b vb siw
+	else
+		link_add siw0 a va siw
+		link_add mpa1 b vb
+	fi
+}
+
+our_crc() {
+	local dev
+	for dev in mpa0 mpa1; do
+		! device_exists "$dev" || echo "$1" >"/sys/class/infiniband/$dev/mpa/crc"
+	done
+}
+
+# Both roles, all operations, data compared where the program can
+talk() {
+	local size
+	for size in 64 64000; do
+		rping_pair b a "$B4" "$size"
+		rping_pair a b "$A4" "$size"
+	done
+	rping_pair b a "$B6" 1000
+	perf ib_send_bw -n 20 -s 65536
+	perf ib_write_bw -n 20 -s 65536
+	perf ib_read_bw -e -n 20 -s 65536
+	perf ib_send_lat -e -n 20 -s 30
+}
+
+for ours in a b; do
+	scenario "siw_crc_off_$ours" 60 "siw without CRC, we in $ours with CRC off"
+	eval "siw_crc_off_$ours() { with_siw siw.ko $ours; our_crc off; talk; }"
+
+	scenario "siw_crc_ours_$ours" 60 "siw without CRC, we in $ours require it"
+	eval "siw_crc_ours_$ours() { with_siw siw.ko $ours; our_crc required; talk; }"
+
+	scenario "siw_crc_theirs_$ours" 60 "siw requires CRC, we in $ours do not"
+	eval "siw_crc_theirs_$ours() { with_siw siw-crc.ko $ours; our_crc off; talk; }"
+
+	scenario "siw_crc_both_$ours" 60 "siw and we, in $ours, require CRC"
+	eval "siw_crc_both_$ours() { with_siw siw-crc.ko $ours; our_crc required; talk; }"
+done
+
+scenario siw_apps 60 "ucmatose and rstream against siw, and errors told across"
+siw_apps() {
+	with_siw siw.ko a
+	both ucmatose -c 8 -C 5 -S 3000
+	both rstream -S 5000 -C 10 -I 2 -T v
+	new_port
+	run probe a "$BIN/verbs_probe" -p "$PORT" write_past_end send_too_long
+	topo_down
+	rmmod siw
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* cm_probe [-s SERVER] [-p PORT] TEST...: connecting, refusing, parting. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+static const int lengths[] = { 0, 1, 2, 3, 4, 5, 8, 60, 100, 200, 251, 252, 253, 254, 255 };
+
+static void same_data(const struct cm_seen *seen, int len, int seed, const char *what)
+{
+	check(seen->data_len == len, "%s: %d octets, not %d", what, seen->data_len, len);
+	same(seen->data, len, seed, what);
+}
+
+/* Private data of each length arrives whole, in the request and in the reply. */
+static void private_data(void)
+{
+	uint8_t there[256], back[256];
+	struct cm_seen seen;
+	struct pair p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		int len = lengths[i], rlen = lengths[ARRAY_SIZE(lengths) - 1 - i];
+
+		printf("length %d, reply %d\n", len, rlen);
+		fill(there, sizeof(there), i);
+		fill(back, sizeof(back), i + 100);
+		pair_init(&p, &defaults);
+		pair_listen(&p);
+		side_resolve(&p, &p.a, probe_port());
+		side_make_qp(&p, &p.a);
+		side_connect(&p, &p.a, there, len);
+		seen = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST);
+		same_data(&seen, len, i, "request");
+		p.b.id = seen.id;
+		side_make_qp(&p, &p.b);
+		side_accept(&p, &p.b, back, rlen);
+		seen = cm_expect(&p.a, RDMA_CM_EVENT_ESTABLISHED);
+		same_data(&seen, rlen, i + 100, "reply");
+		cm_expect(&p.b, RDMA_CM_EVENT_ESTABLISHED);
+		hello(&p);
+		pair_close(&p);
+	}
+}
+
+/* The listener says no, and why. */
+static void reject(void)
+{
+	struct cm_seen seen;
+	uint8_t why[256];
+	struct pair p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		printf("length %d\n", lengths[i]);
+		fill(why, sizeof(why), i);
+		pair_init(&p, &defaults);
+		pair_listen(&p);
+		side_resolve(&p, &p.a, probe_port());
+		side_make_qp(&p, &p.a);
+		side_connect(&p, &p.a, NULL, 0);
+		p.b.id = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
+		enter(&p.b);
+		check(!rdma_reject(p.b.id, why, lengths[i]), "reject: %m");
+		seen = cm_expect(&p.a, RDMA_CM_EVENT_REJECTED);
+		check(seen.status == -ECONNREFUSED || seen.status == ECONNREFUSED,
+		      "status %d", seen.status);
+		same_data(&seen, lengths[i], i, "reject");
+		pair_free(&p);
+	}
+}
+
+/* Nobody listens: known at once, and with that status. */
+static void refused(void)
+{
+	double start = now();
+	struct cm_seen seen;
+	struct pair p;
+
+	pair_init(&p, &defaults);
+	side_resolve(&p, &p.a, probe_port());
+	side_make_qp(&p, &p.a);
+	{
+		struct rdma_conn_param cp = { .retry_count = 7 };
+
+		enter(&p.a);
+		if (rdma_connect(p.a.id, &cp)) {
+			check(errno == ECONNREFUSED, "connect: %m");
+		} else {
+			seen = cm_wait(&p.a);
+			check(seen.type == RDMA_CM_EVENT_REJECTED ||
+			      seen.type == RDMA_CM_EVENT_UNREACHABLE ||
+			      seen.type == RDMA_CM_EVENT_CONNECT_ERROR,
+			      "event %s", rdma_event_str(seen.type));
+			check(seen.status == -ECONNREFUSED, "status %d", seen.status);
+		}
+	}
+	check(now() - start < 3, "took %.1f s", now() - start);
+	pair_free(&p);
+}
+
+/* What a asks for is what b sees: see rdma_get_cm_event(3), responder_resources. */
+static void ird_ord(void)
+{
+	struct options opt = defaults;
+	struct cm_seen seen;
+	struct pair p;
+
+	opt.ird = 3;
+	opt.ord = 5;
+	pair_init(&p, &opt);
+	pair_listen(&p);
+	side_resolve(&p, &p.a, probe_port());
+	side_make_qp(&p, &p.a);
+	side_connect(&p, &p.a, NULL, 0);
+	seen = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST);
+	check(seen.ird == 5 && seen.ord == 3,
+	      "responder_resources %d (not 5), initiator_depth %d (not 3)",
+	      seen.ird, seen.ord);
+	p.b.id = seen.id;
+	p.opt.ird = 5;
+	p.opt.ord = 3;
+	side_make_qp(&p, &p.b);
+	side_accept(&p, &p.b, NULL, 0);
+	cm_expect(&p.a, RDMA_CM_EVENT_ESTABLISHED);
+	cm_expect(&p.b, RDMA_CM_EVENT_ESTABLISHED);
+	hello(&p);
+	pair_close(&p);
+}
+
+/* Neither side grants a read: connections, sends and writes work without. */
+static void no_reads(void)
+{
+	struct options opt = defaults;
+	struct pair p;
+
+	opt.ird = 0;
+	opt.ord = 0;
+	pair_open(&p, &opt);
+	hello(&p);
+	pair_close(&p);
+}
+
+/* The passive side parts first; then both at once. */
+static void disconnects(void)
+{
+	struct pair p;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		pair_open(&p, &defaults);
+		hello(&p);
+		check(!rdma_disconnect(p.b.id), "disconnect: %m");
+		if (i & 1)
+			rdma_disconnect(p.a.id);
+		cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
+		cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+		pair_free(&p);
+	}
+}
+
+/* The caller goes away before it is answered; so does the listener. */
+static void abandoned(void)
+{
+	struct cm_seen seen;
+	struct pair p;
+
+	pair_init(&p, &defaults);
+	pair_listen(&p);
+	side_resolve(&p, &p.a, probe_port());
+	side_make_qp(&p, &p.a);
+	side_connect(&p, &p.a, NULL, 0);
+	p.b.id = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
+	side_free(&p.a);
+	side_make_qp(&p, &p.b);
+	{
+		struct rdma_conn_param cp = { .responder_resources = 1 };
+
+		enter(&p.b);
+		if (!rdma_accept(p.b.id, &cp)) {
+			seen = cm_wait(&p.b);
+			printf("accept of a dead call: %s\n", rdma_event_str(seen.type));
+		}
+	}
+	pair_free(&p);
+
+	pair_init(&p, &defaults);
+	pair_listen(&p);
+	side_resolve(&p, &p.a, probe_port());
+	side_make_qp(&p, &p.a);
+	side_connect(&p, &p.a, NULL, 0);
+	p.b.id = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
+	side_free(&p.b);
+	check(!rdma_destroy_id(p.listener), "destroy listener: %m");
+	p.listener = NULL;
+	seen = cm_wait(&p.a);
+	check(seen.type == RDMA_CM_EVENT_REJECTED ||
+	      seen.type == RDMA_CM_EVENT_UNREACHABLE ||
+	      seen.type == RDMA_CM_EVENT_CONNECT_ERROR, "event %s",
+	      rdma_event_str(seen.type));
+	pair_free(&p);
+}
+
+#define CALLERS 24
+
+/* Many call before anybody answers; then all are answered. */
+static void burst(void)
+{
+	static struct side callers[CALLERS], answers[CALLERS];
+	struct pair p;
+	int i, n = 0;
+
+	pair_init(&p, &defaults);
+	pair_listen(&p);
+	for (i = 0; i < CALLERS; i++) {
+		callers[i] = p.a;
+		side_resolve(&p, &callers[i], probe_port());
+		side_make_qp(&p, &callers[i]);
+	}
+	for (i = 0; i < CALLERS; i++)
+		side_connect(&p, &callers[i], NULL, 0);
+	for (i = 0; i < CALLERS; i++) {
+		answers[i] = p.b;
+		answers[i].id = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
+		side_make_qp(&p, &answers[i]);
+	}
+	for (i = 0; i < CALLERS; i++)
+		side_accept(&p, &answers[i], NULL, 0);
+	for (i = 0; i < CALLERS; i++) {
+		cm_expect(&p.a, RDMA_CM_EVENT_ESTABLISHED);
+		cm_expect(&p.b, RDMA_CM_EVENT_ESTABLISHED);
+		n++;
+	}
+	printf("%d connections\n", n);
+	for (i = 0; i < CALLERS; i++) {
+		side_free(&callers[i]);
+		cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+	}
+	for (i = 0; i < CALLERS; i++)
+		side_free(&answers[i]);
+	pair_free(&p);
+}
+
+/* Connect, use, part; again and again. */
+static void rounds(void)
+{
+	struct pair p;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		pair_open(&p, &defaults);
+		hello(&p);
+		pair_close(&p);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		{ "private_data", private_data },
+		{ "reject", reject },
+		{ "refused", refused },
+		{ "ird_ord", ird_ord },
+		{ "no_reads", no_reads },
+		{ "disconnects", disconnects },
+		{ "abandoned", abandoned },
+		{ "burst", burst },
+		{ "rounds", rounds },
+		{ NULL, NULL },
+	};
+
+	return run_tests(argc, argv, tests);
+}

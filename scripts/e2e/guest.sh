@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Runs the end-to-end scenarios, in the machine whose kernel is under test.
+#
+#   guest.sh [-l] [NAME...]      all, or those named (shell patterns); -l lists
+#
+# Prints TAP. Exit status 1 if any scenario failed. There is no skip: what cannot
+# run has failed. From the environment: RDMA_TYPE (mpa) and MODULE (rdma_mpa.ko)
+# choose the driver under test, OUTDIR (/out if there is one) keeps the logs.
+# shellcheck disable=SC2034,SC2153 # shared with lib.sh
+set -u
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+TOP=$(cd "$HERE/../.." && pwd)
+STATE=${E2E_STATE:-/tmp/e2e}
+OUTDIR=${OUTDIR:-/out}
+[ -d "$OUTDIR" ] || OUTDIR=$STATE/logs
+WORK=${E2E_WORK:-$STATE}
+
+# What the kernel must not say during a scenario.
+SPLAT='WARNING: |BUG: |kernel BUG|Oops|Call Trace|general protection|refcount_t'
+SPLAT+='|possible (recursive|circular|irq lock)|suspicious RCU|blocked for more than'
+SPLAT+='|KASAN|UBSAN|KFENCE|KCSAN|use-after-free|unregister_netdevice: waiting'
+SPLAT+='|scheduling while atomic|sleeping function called|list_(add|del) corruption'
+SPLAT+='|Objects remaining|soft lockup|hard LOCKUP|rcu.*stall|unbalanced|Bad page'
+SPLAT+='|still has .* resources|not clean|leaked|kmemleak|page allocation failure'
+
+# shellcheck source=scripts/e2e/lib.sh
+. "$HERE/lib.sh"
+for file in "$HERE"/[0-9][0-9]_*.sh; do
+	# shellcheck source=/dev/null
+	. "$file"
+done
+
+list() {
+	local name
+	for name in "${NAMES[@]}"; do
+		printf '%-24s %s\n' "$name" "${TEXT_OF[$name]}"
+	done
+}
+
+# Names of the scenarios that match the patterns; all if there is none
+chosen() {
+	local name pattern
+	for name in "${NAMES[@]}"; do
+		[ $# -gt 0 ] || echo "$name"
+		for pattern in "$@"; do
+			# shellcheck disable=SC2053
+			[[ $name == $pattern ]] && echo "$name" && break
+		done
+	done
+}
+
+# The part that runs in a shell of its own, so that errexit and time-outs hold.
+run_alone() {
+	set -e
+	exec 3>&1 >"$WORK/topology.log"
+	topo_ensure 2>&1
+	exec >&3 3>&-
+	"$1"
+}
+
+kill_group() {
+	kill -9 -- "-$1" 2>/dev/null || return 0
+	until_true 5 not pgrep -g "$1"
+}
+
+# What is left of a scenario when its shell has ended: each line is a complaint.
+complaints() {
+	local status=$1 group=$2
+	[ "$status" != 124 ] && [ "$status" != 137 ] || echo "time-out"
+	kill_group "$group" || echo "a process cannot be killed:" \
+		"$(pgrep -a -g "$group" | head -3)"
+	until_true 5 no_objects || echo "left behind: $(objects | tr '\n' ' ')"
+	dmesg --read-clear >"$WORK/dmesg.log"
+	grep -E "$SPLAT" "$WORK/dmesg.log" | head -5 | sed 's/^/kernel: /'
+}
+
+diagnose() {
+	local log
+	for log in "$WORK"/*.log; do
+		[ -s "$log" ] || continue
+		printf '# --- %s\n' "${log##*/}"
+		tail -n 15 "$log" | cut -c1-180 | sed 's/^/# /'
+	done
+}
+
+# run_scenario NUMBER NAME: one TAP line, and why if it failed
+run_scenario() {
+	local number=$1 name=$2 begin=${EPOCHREALTIME/./} status=0 group bad ms
+	export E2E_WORK=$STATE/$name E2E_STATE=$STATE
+	export PORT=$((10000 + number * 100))
+	WORK=$E2E_WORK
+	mkdir -p "$WORK"
+	rm -f "$WORK"/*.log
+	dmesg --clear
+	timeout -k 3 "${SECONDS_OF[$name]}" bash "$HERE/guest.sh" --alone "$name" \
+		>"$WORK/scenario.log" 2>&1 </dev/null &
+	group=$!
+	wait "$group" || status=$?
+	bad=$(complaints "$status" "$group")
+	ms=$(((${EPOCHREALTIME/./} - begin) / 1000))
+	if [ "$status" = 0 ] && [ -z "$bad" ]; then
+		printf 'ok %d - %s (%d.%d s)\n' "$number" "$name" $((ms / 1000)) $((ms / 100 % 10))
+		grep -h '^# ' "$WORK/scenario.log"
+		return 0
+	fi
+	printf 'not ok %d - %s (%d.%d s)\n' "$number" "$name" $((ms / 1000)) $((ms / 100 % 10))
+	printf '# %s\n# exit status %s\n' "${TEXT_OF[$name]}" "$status"
+	[ -z "$bad" ] || printf '# %s\n' "${bad//$'\n'/$'\n# '}"
+	diagnose
+	cp -r "$WORK" "$OUTDIR/" 2>/dev/null
+	dirty
+	return 1
+}
+
+main() {
+	local name number=0 failed=0 names
+	mapfile -t names < <(chosen "$@")
+	[ "${#names[@]}" -gt 0 ] || { echo "no such scenario: $*" >&2; exit 2; }
+	mkdir -p "$STATE" "$OUTDIR"
+	dirty
+	echo "TAP version 13"
+	for name in "${names[@]}"; do
+		number=$((number + 1))
+		run_scenario "$number" "$name" || failed=$((failed + 1))
+	done
+	echo "1..$number"
+	echo "# $((number - failed)) passed, $failed failed"
+	[ "$failed" = 0 ]
+}
+
+case ${1:-} in
+-l) list ;;
+--alone) run_alone "$2" ;;
+*) main "$@" ;;
+esac

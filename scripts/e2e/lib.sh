@@ -1,0 +1,223 @@
+# shellcheck shell=bash disable=SC2034 # what the scenarios use
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Two hosts in one machine, and the verbs of the scenarios.
+#
+#    namespace a                             namespace b
+#   +--------------------------+           +--------------------------+
+#   | mpa0                     |           | mpa1                     |
+#   |  va (ifindex 101)  ------+-- cable --+------  vb (ifindex 102)  |
+#   |  10.77.0.1/24            |           |            10.77.0.2/24  |
+#   |  fd77::1/64              |           |              fd77::2/64  |
+#   +--------------------------+           +--------------------------+
+#
+# RDMA devices are shared between namespaces (rdma netns mode); a socket lives in
+# the namespace of the program it belongs to. A scenario is a bash function. It
+# runs in a shell of its own with errexit set and ends well or not; what it
+# starts in the background is killed when it ends. Output of each program goes to
+# a file of its own in $WORK, the ends of which become the diagnostics.
+
+TYPE=${RDMA_TYPE:-mpa}
+MODULE=${MODULE:-$TOP/rdma_mpa.ko}
+BIN=${E2E_BIN:-$TOP/build/e2e}
+SIW=${SIW_DIR:-$TOP/build/siw/$(uname -r)}
+A4=10.77.0.1 B4=10.77.0.2 A6=fd77::1 B6=fd77::2
+MODULE_NAME=$(basename "$MODULE" .ko)
+MODULE_NAME=${MODULE_NAME//-/_}
+PEER_TYPE=$TYPE
+SLOW=${E2E_SLOW:-1}		# a slow kernel (KASAN, lockdep) needs a factor
+LIMIT=$((50 * SLOW))
+PORT=${PORT:-10000}
+declare -A PIDS=()
+
+a() { ip netns exec a "$@"; }
+b() { ip netns exec b "$@"; }
+
+note() { printf '# %s\n' "$*"; }
+
+fail() {
+	note "$*"
+	exit 1
+}
+
+# until_true SECONDS COMMAND...: the only way to wait
+until_true() {
+	local end=$((${EPOCHREALTIME/./} + $1 * SLOW * 1000000))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "${EPOCHREALTIME/./}" -lt "$end" ] || return 1
+		sleep 0.05
+	done
+}
+
+wait_for() {
+	until_true "$@" || fail "waited $1 s in vain for: ${*:2}"
+}
+
+not() { ! "$@"; }
+
+# must_fail WHAT COMMAND...: the command has to be refused, with WHAT in its message
+must_fail() {
+	local what=$1 out
+	shift
+	if out=$("$@" 2>&1); then
+		fail "succeeded: $*"
+	fi
+	[[ $out == *"$what"* ]] || fail "$*: '$out', expected '$what'"
+}
+
+new_port() { PORT=$((PORT + 1)); }
+
+# --- programs ---
+
+# start NAME NAMESPACE COMMAND...: in the background, output to NAME.log
+start() {
+	local name=$1 ns=$2
+	shift 2
+	(exec ip netns exec "$ns" "$@") >"$WORK/$name.log" 2>&1 </dev/null &
+	PIDS[$name]=$!
+}
+
+is_running() { kill -0 "${PIDS[$1]}" 2>/dev/null; }
+
+# Does the program's namespace listen on the TCP port? An ended program ends the wait.
+listens() {
+	local pid=${PIDS[$1]} hex
+	is_running "$1" || return 0
+	printf -v hex '%04X' "$2"
+	grep -qs "^ *[0-9]*: [0-9A-F]*:$hex [0-9A-F]*:0000 0A" \
+		"/proc/$pid/net/tcp" "/proc/$pid/net/tcp6"
+}
+
+# serve NAME NAMESPACE COMMAND...: start, and wait until it listens on $PORT
+serve() {
+	start "$@"
+	wait_for 10 listens "$1" "$PORT"
+	is_running "$1" || fail "$1 ended before it listened"
+}
+
+# run NAME NAMESPACE COMMAND...: in the foreground, has to end well within $LIMIT
+run() {
+	local name=$1 ns=$2 status=0
+	shift 2
+	timeout -k 1 "$LIMIT" ip netns exec "$ns" "$@" >"$WORK/$name.log" 2>&1 \
+		</dev/null || status=$?
+	[ "$status" = 0 ] || fail "$name: exit status $status: $*"
+}
+
+# ended NAME [SECONDS]: a background program has to end soon; how it did is in STATUS
+ended() {
+	until_true "${2:-10}" not is_running "$1" || fail "$1 still runs"
+	STATUS=0
+	wait "${PIDS[$1]}" || STATUS=$?
+}
+
+# reap NAME [SECONDS]: a background program has to end soon, and well
+reap() {
+	ended "$@"
+	[ "$STATUS" = 0 ] || fail "$1: exit status $STATUS"
+}
+
+# --- topology ---
+
+device_exists() { [ -e "/sys/class/infiniband/$1" ]; }
+
+link_add() {		# DEVICE NAMESPACE NETDEV [TYPE]
+	ip netns exec "$2" rdma link add "$1" type "${4:-$TYPE}" netdev "$3"
+}
+
+link_delete() {
+	timeout -k 1 20 rdma link delete "$1"
+}
+
+# insert FILE: insmod, after the modules it needs
+insert() {
+	local needs
+	needs=$(modinfo -F depends "$1")
+	# shellcheck disable=SC2086
+	modprobe -a ${needs//,/ }
+	insmod "$1"
+}
+
+load_modules() {
+	modprobe -a ib_core iw_cm rdma_cm ib_uverbs rdma_ucm veth dummy
+	rdma system set netns shared 2>/dev/null || :
+	[ -d "/sys/module/$MODULE_NAME" ] || insert "$MODULE"
+}
+
+topo_down() {
+	local dev
+	for dev in /sys/class/infiniband/*; do
+		[ ! -e "$dev" ] || link_delete "${dev##*/}" || :
+	done
+	ip netns del a 2>/dev/null || :
+	ip netns del b 2>/dev/null || :
+}
+
+# The neighbours are known from the start: on 6.1 rdma_resolve_addr overlooks an
+# answer to its ARP request that comes as fast as over veth, and waits out its
+# whole time-out (2 s for rping).
+make_cable() {
+	ip netns add a
+	ip netns add b
+	ip link add va index 101 address 02:77:00:00:00:01 netns a type veth \
+		peer name vb index 102 address 02:77:00:00:00:02 netns b
+	ip -n a -batch - <<-BATCH
+		addr add $A4/24 dev va
+		addr add $A6/64 dev va nodad
+		link set lo up
+		link set va up
+		neigh add $B4 lladdr 02:77:00:00:00:02 dev va nud permanent
+		neigh add $B6 lladdr 02:77:00:00:00:02 dev va nud permanent
+	BATCH
+	ip -n b -batch - <<-BATCH
+		addr add $B4/24 dev vb
+		addr add $B6/64 dev vb nodad
+		link set lo up
+		link set vb up
+		neigh add $A4 lladdr 02:77:00:00:00:01 dev vb nud permanent
+		neigh add $A6 lladdr 02:77:00:00:00:01 dev vb nud permanent
+	BATCH
+}
+
+topo_up() {
+	topo_down
+	load_modules
+	make_cable
+	link_add mpa0 a va
+	link_add mpa1 b vb "$PEER_TYPE"
+	rm -f "$STATE/dirty"
+}
+
+# The scenario leaves the topology changed: build it anew for the next one.
+dirty() { : >"$STATE/dirty"; }
+
+topo_ensure() {
+	[ ! -e "$STATE/dirty" ] && device_exists mpa0 && device_exists mpa1 &&
+		[ -e /run/netns/a ] && [ -e /run/netns/b ] && return
+	topo_up
+}
+
+set_mtu() {
+	ip -n a link set va mtu "$1"
+	ip -n b link set vb mtu "$1"
+}
+
+# Objects of each device, "mpa0: pd 0 cq 0 ..."; nothing that is zero is shown
+objects() {
+	rdma resource show 2>/dev/null | sed -E 's/^[0-9]+: //; s/ [a-z_]+ 0\b//g' |
+		grep -E ': *[a-z]' || :
+}
+
+no_objects() { [ -z "$(objects)" ]; }
+
+# --- registration ---
+
+NAMES=()
+declare -A SECONDS_OF=() TEXT_OF=()
+
+# scenario NAME SECONDS TEXT: the function NAME is a scenario, bounded by SECONDS
+scenario() {
+	NAMES+=("$1")
+	SECONDS_OF[$1]=$(($2 * SLOW))
+	TEXT_OF[$1]=$3
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Side a does something it has no right to; what do both sides learn?
+ *
+ * iWARP, unlike InfiniBand, has no acknowledgements: a Write or Send is complete
+ * once it is handed over, so the offender's own request may end well or flushed,
+ * whereas a failing Read must end in error.  In every case the connection is gone:
+ * both queue pairs are in the error state, everything posted is flushed, the
+ * victim's owner gets an async event and none of the victim's memory has changed.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "probe.h"
+
+#define REGION		(1 << 20)	/* where b's memory for the test begins */
+#define REGION_LEN	(2 * PAGE)
+#define RECVS		3
+#define OF(status)	(1u << (status))
+#define ANY_ERROR	(~0u & ~OF(IBV_WC_SUCCESS))
+#define REMOTE_RW	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
+
+enum { OTHER_PD = 1, STALE = 2, QP_FORBIDS = 4, NO_RECV = 8, SHORT_RECV = 16,
+       READ_ONLY_RECV = 32 };
+
+struct crime {
+	enum ibv_wr_opcode op;
+	int offset, len;		/* relative to the region */
+	unsigned int access;		/* of the region */
+	unsigned int special;
+	unsigned int status;		/* what a's request may end with */
+	unsigned int recv_status;	/* what b's first receive may end with */
+};
+
+static unsigned int wait_status(struct side *s, struct ibv_wc *all, unsigned int n)
+{
+	unsigned int seen = 0;
+	struct ibv_wc wc;
+
+	while (seen != (1u << n) - 1) {
+		check(wc_get(s, &wc, WAIT_MS), "%s: completions missing, have %#x of %u",
+		      s->name, seen, n);
+		check(wc.wr_id < n && !(seen & 1u << wc.wr_id), "%s: wr_id %llu",
+		      s->name, (unsigned long long)wc.wr_id);
+		seen |= 1u << wc.wr_id;
+		all[wc.wr_id] = wc;
+	}
+	return seen;
+}
+
+static void expect_status(struct side *s, const struct ibv_wc *wc, unsigned int allowed)
+{
+	check(OF(wc->status) & allowed, "%s: request %llu ended with '%s'", s->name,
+	      (unsigned long long)wc->wr_id, ibv_wc_status_str(wc->status));
+}
+
+static void expect_error_state(struct side *s)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr qp;
+
+	check(!ibv_query_qp(s->id->qp, &qp, IBV_QP_STATE, &init), "query_qp: %m");
+	check(qp.qp_state == IBV_QPS_ERR, "%s: state %d, not ERR", s->name, qp.qp_state);
+}
+
+static bool is_qp_event(int ev)
+{
+	return ev == IBV_EVENT_QP_FATAL || ev == IBV_EVENT_QP_ACCESS_ERR ||
+	       ev == IBV_EVENT_QP_REQ_ERR;
+}
+
+/* The victim's memory as the offender is to find it. */
+static struct ibv_mr *make_region(struct pair *p, const struct crime *c,
+				  struct ibv_pd **other)
+{
+	struct ibv_pd *pd = p->b.pd;
+	struct ibv_mr *mr;
+
+	if (c->special & OTHER_PD) {
+		pd = *other = ibv_alloc_pd(p->b.id->verbs);
+		check(pd, "alloc_pd: %m");
+	}
+	mr = ibv_reg_mr(pd, p->b.mem + REGION, REGION_LEN, c->access);
+	check(mr, "reg_mr: %m");
+	return mr;
+}
+
+static void post_recvs(struct pair *p, const struct crime *c, struct ibv_mr *mr)
+{
+	struct ibv_sge e;
+	int i;
+
+	for (i = 1; i <= RECVS; i++) {
+		e = sge(&p->a, i * PAGE, PAGE);
+		post_recv(&p->a, i, &e, 1);
+		e = sge(&p->b, i * PAGE, PAGE);
+		if (c->special & SHORT_RECV && i == 1)
+			e.length = 10;
+		if (c->special & READ_ONLY_RECV && i == 1) {
+			e.addr = (uintptr_t)mr->addr;
+			e.lkey = mr->lkey;
+		}
+		if (!(c->special & NO_RECV))
+			post_recv(&p->b, i, &e, 1);
+	}
+}
+
+static void expect_untouched(struct pair *p)
+{
+	size_t i;
+
+	for (i = REGION - PAGE; i < REGION + 4 * PAGE; i++)
+		check(p->b.mem[i] == 0xee, "octet %zd of the region was written",
+		      (ssize_t)i - REGION);
+}
+
+static void forbid(struct pair *p, const struct crime *c)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = IBV_ACCESS_LOCAL_WRITE };
+
+	if (c->op == IBV_WR_RDMA_READ)
+		attr.qp_access_flags |= IBV_ACCESS_REMOTE_WRITE;
+	else
+		attr.qp_access_flags |= IBV_ACCESS_REMOTE_READ;
+	check(!ibv_modify_qp(p->b.id->qp, &attr, IBV_QP_ACCESS_FLAGS), "modify_qp: %m");
+}
+
+static void expect_outcome(struct pair *p, const struct crime *c)
+{
+	struct ibv_wc wc[RECVS + 1];
+	int i, ev;
+
+	wait_status(&p->a, wc, RECVS + 1);
+	expect_status(&p->a, &wc[0], c->status);
+	for (i = 1; i <= RECVS; i++)
+		expect_status(&p->a, &wc[i], OF(IBV_WC_WR_FLUSH_ERR));
+	if (!(c->special & NO_RECV)) {
+		for (i = 0; i < RECVS; i++)
+			check(wc_get(&p->b, &wc[i], WAIT_MS), "b: no completion %d", i);
+		expect_status(&p->b, &wc[0], c->recv_status);
+		for (i = 1; i < RECVS; i++)
+			expect_status(&p->b, &wc[i], OF(IBV_WC_WR_FLUSH_ERR));
+	}
+	ev = async_get(&p->b, 3000);
+	check(is_qp_event(ev), "b: async event %d", ev);
+	if (c->op != IBV_WR_SEND)
+		check(ev != IBV_EVENT_QP_REQ_ERR, "b: event %d", ev);
+	ev = async_get(&p->a, 200);
+	printf("a: async event %d\n", ev);
+	check(ev < 0 || is_qp_event(ev), "a: async event %d", ev);
+	cm_expect(&p->a, RDMA_CM_EVENT_DISCONNECTED);
+	cm_expect(&p->b, RDMA_CM_EVENT_DISCONNECTED);
+	expect_error_state(&p->a);
+	expect_error_state(&p->b);
+}
+
+static void commit(const struct crime *c)
+{
+	struct ibv_pd *other = NULL;
+	struct ibv_mr *mr;
+	struct ibv_sge e;
+	struct pair p;
+	uint32_t rkey;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	memset(p.b.mem + REGION - PAGE, 0xee, 5 * PAGE);
+	mr = make_region(&p, c, &other);
+	rkey = mr->rkey;
+	post_recvs(&p, c, mr);
+	if (c->special & STALE)
+		check(!ibv_dereg_mr(mr), "dereg_mr: %m");
+	if (c->special & QP_FORBIDS)
+		forbid(&p, c);
+	e = sge(&p.a, REGION, c->len);
+	post(&p.a, 0, c->op, IBV_SEND_SIGNALED, &e, 1,
+	     (uintptr_t)p.b.mem + REGION + c->offset, rkey);
+	expect_outcome(&p, c);
+	expect_untouched(&p);
+	if (!(c->special & STALE))
+		check(!ibv_dereg_mr(mr), "dereg_mr: %m");
+	if (other)
+		check(!ibv_dealloc_pd(other), "dealloc_pd: %m");
+	pair_free(&p);
+}
+
+#define WRITE_ENDS	(OF(IBV_WC_SUCCESS) | OF(IBV_WC_WR_FLUSH_ERR) | \
+			 OF(IBV_WC_REM_ACCESS_ERR))
+#define READ_ENDS	(OF(IBV_WC_REM_ACCESS_ERR) | OF(IBV_WC_WR_FLUSH_ERR))
+#define SEND_ENDS	(OF(IBV_WC_SUCCESS) | OF(IBV_WC_WR_FLUSH_ERR) | \
+			 OF(IBV_WC_REM_OP_ERR) | OF(IBV_WC_REM_INV_REQ_ERR))
+#define RW		(IBV_ACCESS_LOCAL_WRITE | REMOTE_RW)
+#define FLUSHED		OF(IBV_WC_WR_FLUSH_ERR)
+
+#define CRIME(name, ...)						\
+	static void name(void)						\
+	{								\
+		static const struct crime c = { __VA_ARGS__ };		\
+									\
+		commit(&c);						\
+	}
+
+CRIME(write_past_end, IBV_WR_RDMA_WRITE, REGION_LEN - 5, 6, RW, 0, WRITE_ENDS, FLUSHED)
+CRIME(write_before, IBV_WR_RDMA_WRITE, -1, 4, RW, 0, WRITE_ENDS, FLUSHED)
+CRIME(write_no_right, IBV_WR_RDMA_WRITE, 0, 100,
+      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ, 0, WRITE_ENDS, FLUSHED)
+CRIME(write_stale, IBV_WR_RDMA_WRITE, 0, 100, RW, STALE, WRITE_ENDS, FLUSHED)
+CRIME(write_other_pd, IBV_WR_RDMA_WRITE, 0, 100, RW, OTHER_PD, WRITE_ENDS, FLUSHED)
+CRIME(write_qp_forbids, IBV_WR_RDMA_WRITE, 0, 100, RW, QP_FORBIDS, WRITE_ENDS, FLUSHED)
+CRIME(read_past_end, IBV_WR_RDMA_READ, REGION_LEN - 5, 6, RW, 0, READ_ENDS, FLUSHED)
+CRIME(read_before, IBV_WR_RDMA_READ, -1, 4, RW, 0, READ_ENDS, FLUSHED)
+CRIME(read_no_right, IBV_WR_RDMA_READ, 0, 100,
+      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 0, READ_ENDS, FLUSHED)
+CRIME(read_stale, IBV_WR_RDMA_READ, 0, 100, RW, STALE, READ_ENDS, FLUSHED)
+CRIME(read_other_pd, IBV_WR_RDMA_READ, 0, 100, RW, OTHER_PD, READ_ENDS, FLUSHED)
+CRIME(read_qp_forbids, IBV_WR_RDMA_READ, 0, 100, RW, QP_FORBIDS, READ_ENDS, FLUSHED)
+CRIME(send_no_recv, IBV_WR_SEND, 0, 100, RW, NO_RECV, SEND_ENDS, FLUSHED)
+CRIME(send_too_long, IBV_WR_SEND, 0, 100, RW, SHORT_RECV, SEND_ENDS,
+      OF(IBV_WC_LOC_LEN_ERR) | OF(IBV_WC_LOC_PROT_ERR) | OF(IBV_WC_WR_FLUSH_ERR))
+CRIME(send_to_read_only, IBV_WR_SEND, 0, 100, IBV_ACCESS_REMOTE_READ, READ_ONLY_RECV,
+      SEND_ENDS, ANY_ERROR)
+
+/* A local mistake: the request itself fails, nothing goes out, the peer is cut off. */
+static void local_mistake(enum ibv_wr_opcode op, bool bad_key, bool read_only)
+{
+	struct ibv_mr *mr = NULL;
+	struct ibv_wc wc;
+	struct ibv_sge e;
+	struct pair p;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	memset(p.b.mem + REGION, 0xee, PAGE);
+	e = sge(&p.b, 0, PAGE);
+	post_recv(&p.b, 1, &e, 1);
+	e = sge(&p.a, bad_key || read_only ? 0 : MEM_SIZE - 10, 100);
+	if (bad_key)
+		e.lkey ^= 0x00a5a500;
+	if (read_only) {
+		mr = ibv_reg_mr(p.a.pd, p.a.mem, PAGE, 0);
+		check(mr, "reg_mr: %m");
+		e.lkey = mr->lkey;
+	}
+	post(&p.a, 0, op, IBV_SEND_SIGNALED, &e, 1, (uintptr_t)p.b.mem + REGION,
+	     p.b.mr->rkey);
+	wc_expect(&p.a, 0, IBV_WC_LOC_PROT_ERR);
+	check(wc_get(&p.b, &wc, WAIT_MS) && wc.status == IBV_WC_WR_FLUSH_ERR,
+	      "b: its receive was not flushed");
+	check(p.b.mem[REGION] == 0xee, "data went out all the same");
+	expect_error_state(&p.a);
+	if (mr)
+		check(!ibv_dereg_mr(mr), "dereg_mr: %m");
+	pair_free(&p);
+}
+
+static void local_bad_lkey(void)
+{
+	local_mistake(IBV_WR_SEND, true, false);
+	local_mistake(IBV_WR_RDMA_WRITE, true, false);
+}
+
+static void local_past_end(void)
+{
+	local_mistake(IBV_WR_SEND, false, false);
+	local_mistake(IBV_WR_RDMA_READ, false, false);
+}
+
+static void local_read_sink(void)
+{
+	local_mistake(IBV_WR_RDMA_READ, false, true);
+}
+
+/* Requests that can never work are refused when posted. */
+static void refused_posts(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct options opt = defaults;
+	struct ibv_sge list[8];
+	struct pair p;
+	int i;
+
+	opt.inline_size = 80;
+	pair_open(&p, &opt);
+	for (i = 0; i < 8; i++)
+		list[i] = sge(&p.a, i * PAGE, 81);
+	wr.sg_list = list;
+	wr.num_sge = 7;
+	check(try_send(&p.a, &wr), "seven pieces were taken");
+	wr.num_sge = 1;
+	wr.send_flags = IBV_SEND_INLINE;
+	check(try_send(&p.a, &wr), "81 octets inline were taken");
+	hello(&p);
+	pair_close(&p);
+}
+
+const struct test error_tests[] = {
+	{ "write_past_end", write_past_end },
+	{ "write_before", write_before },
+	{ "write_no_right", write_no_right },
+	{ "write_stale", write_stale },
+	{ "write_other_pd", write_other_pd },
+	{ "write_qp_forbids", write_qp_forbids },
+	{ "read_past_end", read_past_end },
+	{ "read_before", read_before },
+	{ "read_no_right", read_no_right },
+	{ "read_stale", read_stale },
+	{ "read_other_pd", read_other_pd },
+	{ "read_qp_forbids", read_qp_forbids },
+	{ "send_no_recv", send_no_recv },
+	{ "send_too_long", send_too_long },
+	{ "send_to_read_only", send_to_read_only },
+	{ "local_bad_lkey", local_bad_lkey },
+	{ "local_past_end", local_past_end },
+	{ "local_read_sink", local_read_sink },
+	{ "refused_posts", refused_posts },
+	{ NULL, NULL },
+};

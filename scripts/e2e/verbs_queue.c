@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Queues: what completes, in which order, with which events, and what queries say. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "probe.h"
+
+/* Many rounds of unsignalled sends, one signalled at the end of each. */
+static void unsignalled(void)
+{
+	struct ibv_sge out, in;
+	struct pair p;
+	int round, i;
+
+	pair_open(&p, &defaults);
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < 30; i++) {
+			in = sge(&p.b, i * PAGE + 1, 1000);
+			post_recv(&p.b, i, &in, 1);
+		}
+		for (i = 0; i < 30; i++) {
+			out = sge(&p.a, i * PAGE + 3, 100 + i);
+			fill(p.a.mem + i * PAGE + 3, 100 + i, i + round);
+			post(&p.a, i, IBV_WR_SEND, i == 29 ? IBV_SEND_SIGNALED : 0,
+			     &out, 1, 0, 0);
+		}
+		wc_expect(&p.a, 29, IBV_WC_SUCCESS);
+		for (i = 0; i < 30; i++) {
+			check(wc_expect(&p.b, i, IBV_WC_SUCCESS).byte_len == 100u + i,
+			      "byte_len");
+			same(p.b.mem + i * PAGE + 1, 100 + i, i + round, "send");
+		}
+	}
+	wc_none(&p.a, 50);
+	pair_close(&p);
+}
+
+/* Completions come in the order of posting whatever the mix of operations. */
+static void order(void)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ,
+		IBV_WR_RDMA_READ, IBV_WR_SEND, IBV_WR_RDMA_WRITE,
+	};
+	struct options opt = defaults;
+	struct ibv_sge in, out;
+	struct pair p;
+	int i, n = 56;
+
+	opt.sig_all = true;
+	pair_open(&p, &opt);
+	hello(&p);
+	for (i = 0; i < n; i++) {
+		in = sge(&p.b, i * PAGE, PAGE);
+		post_recv(&p.b, 1000 + i, &in, 1);
+	}
+	for (i = 0; i < n; i++) {
+		out = sge(&p.a, i * PAGE, 1 + i * 70);
+		post(&p.a, i, ops[i % ARRAY_SIZE(ops)], 0, &out, 1,
+		     (uintptr_t)p.b.mem + (1 << 20), p.b.mr->rkey);
+	}
+	for (i = 0; i < n; i++)
+		wc_expect(&p.a, i, IBV_WC_SUCCESS);
+	for (i = 0; i < n / 7 * 2; i++)
+		wc_expect(&p.b, 1000 + i, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+/* More work than the queue holds is refused, and the queue goes on working. */
+static void full_queue(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .num_sge = 1 };
+	struct options opt = defaults;
+	struct ibv_sge out;
+	struct pair p;
+	int i, ret = 0;
+
+	opt.send_wr = 16;
+	pair_open(&p, &opt);
+	hello(&p);
+	out = sge(&p.a, 0, 1 << 20);
+	wr.sg_list = &out;
+	wr.wr.rdma.remote_addr = (uintptr_t)p.b.mem;
+	wr.wr.rdma.rkey = p.b.mr->rkey;
+	for (i = 0; i < 400 && !ret; i++)
+		ret = try_send(&p.a, &wr);
+	check(ret == ENOMEM || !ret, "full queue: %s", strerror(ret));
+	for (i = 0; i < 50; i++) {
+		struct ibv_sge small = sge(&p.a, 0, 8);
+		double end = now() + 8;
+
+		wr.sg_list = &small;
+		wr.wr_id = 77;
+		wr.send_flags = IBV_SEND_SIGNALED;
+		while (try_send(&p.a, &wr))
+			check(now() < end, "the full queue never drained");
+		wc_expect(&p.a, 77, IBV_WC_SUCCESS);
+	}
+	pair_close(&p);
+}
+
+/* Is there a completion event on the side's channel within ms? */
+static bool notified(struct side *s, int ms)
+{
+	struct pollfd pfd = { .fd = s->channel->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+
+	if (poll(&pfd, 1, ms) != 1)
+		return false;
+	check(!ibv_get_cq_event(s->channel, &cq, &context), "get_cq_event: %m");
+	ibv_ack_cq_events(cq, 1);
+	return true;
+}
+
+/* Armed for solicited completions only, a plain send must not wake the receiver. */
+static void solicited(void)
+{
+	struct ibv_sge in, out;
+	struct pair p;
+	int i;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	in = sge(&p.b, 0, 100);
+	out = sge(&p.a, 0, 100);
+	for (i = 0; i < 6; i++)
+		post_recv(&p.b, i, &in, 1);
+	check(!ibv_req_notify_cq(p.b.cq, 1), "arm");
+	post(&p.a, 0, IBV_WR_SEND, 0, &out, 1, 0, 0);
+	wc_expect(&p.b, 0, IBV_WC_SUCCESS);
+	check(!notified(&p.b, 100), "a plain send woke who waits for solicited ones");
+	post(&p.a, 1, IBV_WR_SEND, IBV_SEND_SOLICITED, &out, 1, 0, 0);
+	check(notified(&p.b, WAIT_MS), "a solicited send did not wake the receiver");
+	wc_expect(&p.b, 1, IBV_WC_SUCCESS);
+	post(&p.a, 2, IBV_WR_SEND, IBV_SEND_SOLICITED, &out, 1, 0, 0);
+	wc_expect(&p.b, 2, IBV_WC_SUCCESS);
+	check(!notified(&p.b, 100), "an event although the queue was not armed");
+	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
+	post(&p.a, 3, IBV_WR_SEND, 0, &out, 1, 0, 0);
+	check(notified(&p.b, WAIT_MS), "no event for a plain send");
+	wc_expect(&p.b, 3, IBV_WC_SUCCESS);
+	check(!ibv_req_notify_cq(p.a.cq, 0), "arm");
+	post(&p.a, 4, IBV_WR_SEND, IBV_SEND_SIGNALED, &out, 1, 0, 0);
+	check(notified(&p.a, WAIT_MS), "no event for the sender's own completion");
+	pair_close(&p);
+}
+
+/* A shared receive queue that runs low says so, once. */
+static void srq(void)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 5 };
+	struct options opt = defaults;
+	struct ibv_sge in, out;
+	struct pair p;
+	int i, ev;
+
+	opt.srq = true;
+	pair_open(&p, &opt);
+	in = sge(&p.b, 0, 100);
+	out = sge(&p.a, 0, 100);
+	for (i = 0; i < 10; i++)
+		post_recv(&p.b, i, &in, 1);
+	check(!ibv_modify_srq(p.b.srq, &attr, IBV_SRQ_LIMIT), "modify_srq: %m");
+	for (i = 0; i < 9; i++) {
+		post(&p.a, i, IBV_WR_SEND, 0, &out, 1, 0, 0);
+		wc_expect(&p.b, i, IBV_WC_SUCCESS);
+		check(i >= 5 || async_get(&p.b, 0) < 0, "event with %d left", 9 - i);
+	}
+	ev = async_get(&p.b, 2000);
+	check(ev == IBV_EVENT_SRQ_LIMIT_REACHED, "event %d, not SRQ_LIMIT", ev);
+	check(async_get(&p.b, 100) < 0, "a second event");
+	pair_close(&p);
+}
+
+/* Nobody polls: the completion queue overflows and its owner is told. */
+static void cq_overflow(void)
+{
+	struct options opt = defaults;
+	struct ibv_sge out;
+	struct pair p;
+	int i, ev;
+
+	opt.cqe = 4;
+	pair_open(&p, &opt);
+	out = sge(&p.a, 0, 10);
+	for (i = 0; i < p.a.cq->cqe + 8 && i < 60; i++)
+		post(&p.a, i, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &out, 1,
+		     (uintptr_t)p.b.mem, p.b.mr->rkey);
+	ev = async_get(&p.a, WAIT_MS);
+	check(ev == IBV_EVENT_CQ_ERR, "event %d, not CQ_ERR (cqe %d)", ev, p.a.cq->cqe);
+	pair_free(&p);
+}
+
+/* After a disconnect everything posted comes back flushed, on both sides. */
+static void flush(void)
+{
+	struct pair p;
+	struct ibv_sge in;
+	int i;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	for (i = 0; i < 10; i++) {
+		in = sge(&p.b, 0, 100);
+		post_recv(&p.b, i, &in, 1);
+		in = sge(&p.a, 0, 100);
+		post_recv(&p.a, i, &in, 1);
+	}
+	check(!rdma_disconnect(p.a.id), "disconnect: %m");
+	for (i = 0; i < 10; i++) {
+		wc_expect(&p.a, i, IBV_WC_WR_FLUSH_ERR);
+		wc_expect(&p.b, i, IBV_WC_WR_FLUSH_ERR);
+	}
+	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
+	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+	for (i = 0; i < 3; i++) {
+		post(&p.a, 20 + i, IBV_WR_SEND, IBV_SEND_SIGNALED, &in, 1, 0, 0);
+		wc_expect(&p.a, 20 + i, IBV_WC_WR_FLUSH_ERR);
+		post_recv(&p.b, 30 + i, &in, 1);
+		wc_expect(&p.b, 30 + i, IBV_WC_WR_FLUSH_ERR);
+	}
+	pair_free(&p);
+}
+
+/* What the queries say must be what was asked for and what is. */
+static void query(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_device_attr dev;
+	struct ibv_port_attr port;
+	struct ibv_qp_attr qp;
+	struct pair p;
+
+	pair_open(&p, &defaults);
+	check(!ibv_query_device(p.a.id->verbs, &dev), "query_device: %m");
+	check(p.a.id->verbs->device->transport_type == IBV_TRANSPORT_IWARP, "transport");
+	check(dev.max_qp > 0 && dev.max_cq > 0 && dev.max_mr > 0 && dev.max_pd > 0 &&
+	      dev.max_qp_wr >= 64 && dev.max_cqe >= 256 && dev.max_sge == 6 &&
+	      dev.max_mr_size >= 1u << 30 && dev.max_qp_rd_atom > 0 &&
+	      dev.phys_port_cnt == 1, "device attributes");
+	check(!ibv_query_port(p.a.id->verbs, 1, &port), "query_port: %m");
+	check(port.state == IBV_PORT_ACTIVE && port.link_layer == IBV_LINK_LAYER_ETHERNET &&
+	      port.active_mtu >= IBV_MTU_1024 && port.gid_tbl_len >= 1,
+	      "port state %d layer %d mtu %d", port.state, port.link_layer,
+	      port.active_mtu);
+	check(!ibv_query_qp(p.a.id->qp, &qp, IBV_QP_STATE | IBV_QP_CAP, &init),
+	      "query_qp: %m");
+	check(qp.qp_state == IBV_QPS_RTS, "state %d, not RTS", qp.qp_state);
+	check(qp.cap.max_send_wr >= 64 && qp.cap.max_recv_wr >= 64 &&
+	      qp.cap.max_send_sge >= 6 && qp.cap.max_recv_sge >= 6 &&
+	      qp.cap.max_inline_data >= 64, "capabilities");
+	check(init.qp_type == IBV_QPT_RC && init.send_cq == p.a.cq && !init.sq_sig_all,
+	      "initial attributes");
+	check(!rdma_disconnect(p.a.id), "disconnect: %m");
+	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
+	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+	check(!ibv_query_qp(p.a.id->qp, &qp, IBV_QP_STATE, &init), "query_qp: %m");
+	check(qp.qp_state == IBV_QPS_ERR || qp.qp_state == IBV_QPS_SQE,
+	      "state %d after disconnect", qp.qp_state);
+	pair_free(&p);
+}
+
+const struct test queue_tests[] = {
+	{ "unsignalled", unsignalled },
+	{ "order", order },
+	{ "full_queue", full_queue },
+	{ "solicited", solicited },
+	{ "srq", srq },
+	{ "cq_overflow", cq_overflow },
+	{ "flush", flush },
+	{ "query", query },
+	{ NULL, NULL },
+};
