@@ -19,7 +19,7 @@
  */
 struct rnic_cq {
 	struct ib_cq ibcq;
-	spinlock_t lock;
+	spinlock_t lock; /* see above */
 	struct rnic_cq_ring ring;
 	bool broken;
 };

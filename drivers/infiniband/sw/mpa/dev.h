@@ -18,14 +18,14 @@
 struct rnic_mr;
 
 /* Limits, as query_device reports them. */
-#define RNIC_MAX_QP		(1 << 17)
+#define RNIC_MAX_QP		131072
 #define RNIC_MAX_QP_WR		32768
-#define RNIC_MAX_CQ		(1 << 17)
-#define RNIC_MAX_CQE		(1 << 20)
-#define RNIC_MAX_SRQ		(1 << 16)
-#define RNIC_MAX_PD		(1 << 17)
-#define RNIC_MAX_MR		(1 << 20)
-#define RNIC_MAX_UCONTEXT	(1 << 16)
+#define RNIC_MAX_CQ		131072
+#define RNIC_MAX_CQE		1048576
+#define RNIC_MAX_SRQ		65536
+#define RNIC_MAX_PD		131072
+#define RNIC_MAX_MR		1048576
+#define RNIC_MAX_UCONTEXT	65536
 #define RNIC_MAX_FASTREG_PAGES	256
 #define RNIC_MAX_RD_ATOM	128
 #define RNIC_MAX_MSG_SIZE	U32_MAX
@@ -79,7 +79,7 @@ struct rnic_settings {
  * @pending:	half-open startups, against rnic_settings.max_pending
  */
 struct rnic_cm_dev {
-	spinlock_t ep_lock;
+	spinlock_t ep_lock; /* see above */
 	struct list_head eps;
 	atomic_t pending;
 };
@@ -87,13 +87,16 @@ struct rnic_cm_dev {
 /**
  * struct rnic_dev - a device
  * @ibdev:	what ib_core sees; allocated with it
- * @node:	entry in the list of all devices, see rnic_dev_find_netdev()
- * @ndev:	the network device, NULL once that is gone; RCU, changed under RTNL
- *		or before the device is visible
- * @ndev_tracker: our reference to @ndev
+ * @node:	entry in the list of all devices, which has a reference to the struct
+ *		(not the registration) until the device is reaped
+ * @dead:	taken down, only the struct is left
+ * @ndev:	the network device, NULL once that or we are gone; read under RCU,
+ *		changed under RTNL
+ * * @ndev_tracker: our reference to @ndev
  * @net:	namespace of @ndev; no reference: valid while @ndev is there
  * @ifindex:	of @ndev, constant
- * @addr:	GID and GUID source: MAC of @ndev or fabricated
+ * @gid:	the one GID, what rdma_cm finds in @ndev; under RTNL
+ * @tagged:	the GID is ours, not a MAC: @ndev has none; under RTNL
  * @speed:	enum ib_port_speed, as of the last link event
  * @width:	enum ib_port_width, as of the last link event
  * @port_state:	enum ib_port_state last reported by an event; under RTNL
@@ -109,11 +112,13 @@ struct rnic_cm_dev {
 struct rnic_dev {
 	struct ib_device ibdev;
 	struct list_head node;
+	bool dead;
 	struct net_device __rcu *ndev;
 	netdevice_tracker ndev_tracker;
 	struct net *net;
 	int ifindex;
-	u8 addr[8];
+	union ib_gid gid;
+	bool tagged;
 	u16 speed;
 	u8 width;
 	enum ib_port_state port_state;
@@ -140,24 +145,30 @@ static inline struct rnic_dev *rnic_dev(const struct ib_device *ibdev)
 
 /* device.c */
 int rnic_dev_create(const char *name, struct net_device *ndev);
+void rnic_dev_remove_all(void);
+void rnic_dev_dealloc(struct ib_device *ibdev);
 struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev);
 void rnic_dev_put(struct rnic_dev *dev);
-struct net_device *rnic_dev_netdev(struct rnic_dev *dev);
+void rnic_dev_forget_netdev(const struct net_device *ndev);
 bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj);
 void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj);
-void rnic_dev_link_event(struct net_device *ndev);
-void rnic_dev_renamed(struct net_device *ndev);
-void rnic_dev_netdev_gone(struct net_device *ndev);
 int rnic_dev_query(struct ib_device *ibdev, struct ib_device_attr *attr,
 		   struct ib_udata *udata);
-int rnic_dev_query_port(struct ib_device *ibdev, u32 port,
-			struct ib_port_attr *attr);
-int rnic_dev_query_gid(struct ib_device *ibdev, u32 port, int index,
-		       union ib_gid *gid);
-int rnic_dev_port_immutable(struct ib_device *ibdev, u32 port,
-			    struct ib_port_immutable *immutable);
-struct net_device *rnic_dev_get_netdev(struct ib_device *ibdev, u32 port);
-void rnic_dev_dealloc(struct ib_device *ibdev);
+
+/* port.c */
+int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev);
+void rnic_port_detach(struct rnic_dev *dev);
+void rnic_port_link_event(struct rnic_dev *dev);
+void rnic_port_address_event(struct rnic_dev *dev);
+void rnic_port_rename_event(struct rnic_dev *dev);
+struct net_device *rnic_dev_netdev(struct rnic_dev *dev);
+int rnic_port_query(struct ib_device *ibdev, u32 port,
+		    struct ib_port_attr *attr);
+int rnic_port_query_gid(struct ib_device *ibdev, u32 port, int index,
+			union ib_gid *gid);
+int rnic_port_immutable(struct ib_device *ibdev, u32 port,
+			struct ib_port_immutable *immutable);
+struct net_device *rnic_port_get_netdev(struct ib_device *ibdev, u32 port);
 
 /* settings.c */
 extern const struct attribute_group rnic_settings_group;

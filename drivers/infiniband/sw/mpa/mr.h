@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Memory regions. Nothing outside mr.c knows what kind of memory is behind an
- * STag: it asks for a reference, then for an iov_iter.
+ * Memory regions. Nothing outside mr.c (mr_reg.c included) knows what kind of
+ * memory is behind an STag: it asks for a reference, then for an iov_iter.
  */
 #ifndef _RNIC_MR_H
 #define _RNIC_MR_H
@@ -114,7 +114,10 @@ int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		   unsigned int *off);
 int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata);
 
-/* device.c */
+/* Between mr.c and mr_reg.c */
+void rnic_mr_free(struct rnic_mr *mr);
+
+/* For device.c */
 int rnic_mr_dev_init(struct rnic_dev *dev);
 void rnic_mr_dev_exit(struct rnic_dev *dev);
 

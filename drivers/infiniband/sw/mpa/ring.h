@@ -112,28 +112,35 @@ struct rnic_rmem {
 /**
  * struct rnic_sq - send queue ring
  * @mem:	memory
- * @ring:	entries
+ * @ring:	entries of a user ring
+ * @kern:	entries of a kernel ring
  * @size:	entries, power of two
  * @get:	entry to take next; the consumer's
  * @put:	entry a kernel producer fills next; the producer's
  * @user:	filled by user space
+ * @sig_all:	all work requests complete in the CQ; set by the QP's creator
  * @held:	user rings: entry @get - 1 is taken but still marked VALID, so that
  *		the provider keeps off the doorbell; the consumer's
  */
 struct rnic_sq {
 	struct rnic_rmem mem;
-	struct siw_sqe *ring;
+	union {
+		struct siw_sqe *ring;
+		struct rnic_wqe *kern;
+	};
 	u32 size;
 	u32 get;
 	u32 put;
 	bool user;
+	bool sig_all;
 	bool held;
 };
 
 /**
  * struct rnic_rq - receive queue ring, of a QP or an SRQ
  * @mem:	memory
- * @ring:	entries
+ * @ring:	entries of a user ring
+ * @kern:	entries of a kernel ring
  * @size:	entries, power of two
  * @get:	entry to take next; the consumer's
  * @put:	entry a kernel producer fills next; the producer's
@@ -141,7 +148,10 @@ struct rnic_sq {
  */
 struct rnic_rq {
 	struct rnic_rmem mem;
-	struct siw_rqe *ring;
+	union {
+		struct siw_rqe *ring;
+		struct rnic_rwqe *kern;
+	};
 	u32 size;
 	u32 get;
 	u32 put;
@@ -171,8 +181,8 @@ struct rnic_cqe {
 /**
  * struct rnic_cq_ring - completion ring
  * @mem:	memory
- * @user:	entries of a user ring
- * @kern:	entries of a kernel ring
+ * @user:	entries of a user ring, else NULL
+ * @kern:	entries of a kernel ring, else NULL
  * @ctrl:	arming word of a user ring
  * @armed:	arming word of a kernel ring, enum ib_cq_notify_flags
  * @size:	entries, power of two
@@ -200,7 +210,7 @@ int rnic_rq_init(struct rnic_rq *rq, u32 max_wr, struct ib_ucontext *uctx);
 void rnic_rq_free(struct rnic_rq *rq);
 int rnic_rq_pop(struct rnic_rq *rq, struct rnic_rwqe *rwqe);
 int rnic_rq_push(struct rnic_rq *rq, const struct ib_recv_wr *wr);
-u32 rnic_rq_fill(const struct rnic_rq *rq, u32 stop);
+bool rnic_rq_has(const struct rnic_rq *rq, u32 n);
 
 int rnic_cq_ring_init(struct rnic_cq_ring *ring, u32 num_cqe,
 		      struct ib_ucontext *uctx);
@@ -208,7 +218,8 @@ void rnic_cq_ring_free(struct rnic_cq_ring *ring);
 int rnic_cq_ring_push(struct rnic_cq_ring *ring, const struct rnic_cqe *cqe);
 bool rnic_cq_ring_poll(struct rnic_cq_ring *ring, struct ib_wc *wc);
 bool rnic_cq_ring_empty(const struct rnic_cq_ring *ring);
-void rnic_cq_ring_arm(struct rnic_cq_ring *ring, bool solicited_only);
+void rnic_cq_ring_arm(struct rnic_cq_ring *ring,
+		      enum ib_cq_notify_flags flags);
 bool rnic_cq_ring_disarm(struct rnic_cq_ring *ring, bool solicited);
 
 /* Mapping rings into user space: ib_device_ops, and the key for the response */

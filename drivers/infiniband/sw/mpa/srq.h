@@ -22,7 +22,7 @@
  */
 struct rnic_srq {
 	struct ib_srq ibsrq;
-	spinlock_t lock;
+	spinlock_t lock; /* see above */
 	struct rnic_rq rq;
 	u32 max_wr;
 	u32 max_sge;

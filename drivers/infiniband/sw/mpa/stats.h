@@ -21,7 +21,9 @@
  * @RNIC_STAT_TX_OCTETS: DDP payload sent
  * @RNIC_STAT_RX_OCTETS: DDP payload placed
  * @RNIC_STAT_TX_MSG: first of the eight counters of messages sent
+ * @RNIC_STAT_TX_LAST: last of these
  * @RNIC_STAT_RX_MSG: first of the eight counters of messages received
+ * @RNIC_STAT_RX_LAST: last of these
  * @RNIC_STAT_RX_CRC_ERRORS: FPDUs with a wrong CRC
  * @RNIC_STAT_RX_FRAMING_ERRORS: FPDUs with wrong length or Marker
  * @RNIC_STAT_RX_HEADER_ERRORS: DDP or RDMAP header refused

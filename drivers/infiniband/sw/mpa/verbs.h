@@ -12,7 +12,7 @@ struct rnic_rq;
 struct rnic_sq;
 struct rnic_srq;
 
-extern const struct ib_device_ops rnic_ib_ops;
+void rnic_verbs_init(struct ib_device *ibdev);
 
 /* Does a PD belong to the kernel? */
 static inline bool rnic_pd_is_kernel(const struct ib_pd *pd)
@@ -20,15 +20,8 @@ static inline bool rnic_pd_is_kernel(const struct ib_pd *pd)
 	return rdma_is_kernel_res(&pd->res);
 }
 
-/**
- * rnic_udata_uctx() - the user context of a call
- * @udata:	as ib_core gave it to an operation of ib_device_ops
- *
- * Return: the context, NULL when the caller is in the kernel.
- */
 struct ib_ucontext *rnic_udata_uctx(struct ib_udata *udata);
 
-/* Responses: 0, or -EINVAL or -EFAULT. @rq is NULL when an SRQ is used. */
 int rnic_verbs_qp_uresp(struct ib_udata *udata, u32 qpn,
 			const struct rnic_sq *sq, const struct rnic_rq *rq);
 int rnic_verbs_cq_uresp(struct ib_udata *udata, const struct rnic_cq *cq);
