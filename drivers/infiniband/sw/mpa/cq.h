@@ -15,7 +15,7 @@
  * @ibcq:	what ib_core sees; allocated and freed by it
  * @lock:	protects the rest; taken with interrupts off; innermost
  * @ring:	completions
- * @broken:	overflowed: takes nothing any more
+ * @broken:	a completion was lost, and the consumer told
  */
 struct rnic_cq {
 	struct ib_cq ibcq;

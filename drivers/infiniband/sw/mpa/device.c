@@ -234,6 +234,29 @@ static int enlist(struct rnic_dev *dev, struct net_device *ndev)
 	return ret;
 }
 
+/*
+ * Network device events of the time before there was a device to tell. The lock
+ * makes sure that either rnic_dev_forget_netdev() sees us registered or we see
+ * that it was there.
+ */
+static int catch_up(struct rnic_dev *dev)
+{
+	int ret = 0;
+
+	rtnl_lock();
+	mutex_lock(&devs_lock);
+	if (!rcu_access_pointer(dev->ndev))
+		ret = -ENODEV;
+	mutex_unlock(&devs_lock);
+	if (!ret && ib_device_try_get(&dev->ibdev)) {
+		rnic_port_rename_event(dev);
+		rnic_port_link_event(dev);
+		ib_device_put(&dev->ibdev);
+	}
+	rtnl_unlock();
+	return ret;
+}
+
 /**
  * rnic_dev_create() - make a device on top of a network device
  * @name:	its name
@@ -263,11 +286,9 @@ int rnic_dev_create(const char *name, struct net_device *ndev)
 		put_device(&dev->ibdev.dev);
 		goto dealloc;
 	}
-	/* Was the network device unregistered before there was one of ours? */
-	if (!rcu_access_pointer(dev->ndev)) {
+	ret = catch_up(dev);
+	if (ret)
 		ib_unregister_device(&dev->ibdev);
-		ret = -ENODEV;
-	}
 	put_device(&dev->ibdev.dev);
 	return ret;
 

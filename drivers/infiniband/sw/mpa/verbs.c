@@ -62,6 +62,9 @@ static int respond(struct ib_udata *udata, void *resp, size_t size)
  * @sq:		its send queue
  * @rq:		its receive queue; NULL or not initialised when it uses an SRQ
  *
+ * The provider refuses SIW_INVAL_UOBJ_KEY for a receive queue it will not map
+ * anyway; 0 will do.
+ *
  * Return: 0, -EINVAL or -EFAULT.
  */
 int rnic_verbs_qp_uresp(struct ib_udata *udata, u32 qpn,
@@ -71,7 +74,6 @@ int rnic_verbs_qp_uresp(struct ib_udata *udata, u32 qpn,
 		.qp_id = qpn,
 		.num_sqe = sq->size,
 		.sq_key = rnic_rmem_key(&sq->mem),
-		.rq_key = SIW_INVAL_UOBJ_KEY,
 	};
 
 	if (rq && rq->ring) {
