@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Completion queues: a ring, a lock, and who is told about a completion.
+ *
+ * Upcalls are made after the lock is dropped, since they may poll or arm. A CQ
+ * outlives the QPs that complete into it: ib_core destroys it only when none is
+ * left, and a QP's destruction waits for the last completion it is pushing.
+ */
+#include <rdma/uverbs_ioctl.h>
+
+#include "cq.h"
+#include "dev.h"
+#include "verbs.h"
+
+/**
+ * rnic_cq_push() - complete a work request
+ * @cq:		the CQ
+ * @cqe:	the completion
+ * @solicited:	caused by a Send with Solicited Event; an error counts as one
+ *
+ * Any context. May call the consumer's handlers, so the caller holds no lock
+ * that posting or polling takes.
+ *
+ * Return: 0, or -ENOSPC when the CQ overflowed: the completion is lost, and the
+ * first time IB_EVENT_CQ_ERR is raised.
+ */
+int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
+{
+	struct ib_cq *ibcq = &cq->ibcq;
+	bool call = false, fatal = false;
+	unsigned long flags;
+	int ret;
+
+	solicited |= cqe->status != IB_WC_SUCCESS;
+	spin_lock_irqsave(&cq->lock, flags);
+	ret = rnic_cq_ring_push(&cq->ring, cqe);
+	if (!ret) {
+		call = rnic_cq_ring_disarm(&cq->ring, solicited);
+	} else {
+		fatal = !cq->broken;
+		cq->broken = true;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	if (ret)
+		rnic_stat_inc(rnic_dev(ibcq->device), RNIC_STAT_CQ_OVERFLOW);
+	if (fatal && ibcq->event_handler) {
+		struct ib_event event = {
+			.device = ibcq->device,
+			.element.cq = ibcq,
+			.event = IB_EVENT_CQ_ERR,
+		};
+
+		ibcq->event_handler(&event, ibcq->cq_context);
+	}
+	if (call && ibcq->comp_handler)
+		ibcq->comp_handler(ibcq, ibcq->cq_context);
+	return ret;
+}
+
+/**
+ * rnic_cq_create() - make a completion queue
+ * @ibcq:	the CQ, zeroed by ib_core
+ * @attr:	what is wanted; the completion vector makes no difference
+ * @udata:	user request and response, NULL for kernel consumers
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata)
+{
+	struct rnic_dev *dev = rnic_dev(ibcq->device);
+	struct rnic_cq *cq = rnic_cq(ibcq);
+	int ret;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > RNIC_MAX_CQE)
+		return -EINVAL;
+	if (!rnic_dev_charge(dev, RNIC_OBJ_CQ))
+		return -ENOMEM;
+
+	spin_lock_init(&cq->lock);
+	ret = rnic_cq_ring_init(&cq->ring, attr->cqe, rnic_udata_uctx(udata));
+	if (ret)
+		goto uncharge;
+	ibcq->cqe = cq->ring.size;
+	if (udata) {
+		ret = rnic_verbs_cq_uresp(udata, cq);
+		if (ret)
+			goto free;
+	}
+	return 0;
+
+free:
+	rnic_cq_ring_free(&cq->ring);
+uncharge:
+	rnic_dev_uncharge(dev, RNIC_OBJ_CQ);
+	return ret;
+}
+
+/**
+ * rnic_cq_destroy() - take a completion queue down
+ * @ibcq:	the CQ; no QP uses it; ib_core frees it afterwards
+ * @udata:	unused
+ *
+ * Return: 0.
+ */
+int rnic_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct rnic_cq *cq = rnic_cq(ibcq);
+
+	rnic_cq_ring_free(&cq->ring);
+	rnic_dev_uncharge(rnic_dev(ibcq->device), RNIC_OBJ_CQ);
+	return 0;
+}
+
+/**
+ * rnic_cq_poll() - take completions of a kernel consumer
+ * @ibcq:	the CQ
+ * @num:	how many at most
+ * @wc:		where they go
+ *
+ * Any context.
+ *
+ * Return: how many there were.
+ */
+int rnic_cq_poll(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct rnic_cq *cq = rnic_cq(ibcq);
+	unsigned long flags;
+	int i;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (i = 0; i < num; i++)
+		if (!rnic_cq_ring_poll(&cq->ring, &wc[i]))
+			break;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return i;
+}
+
+/**
+ * rnic_cq_req_notify() - arm a kernel consumer's CQ
+ * @ibcq:	the CQ
+ * @flags:	which completions to report, and IB_CQ_REPORT_MISSED_EVENTS
+ *
+ * Any context.
+ *
+ * Return: 1 when missed events are asked for and there are completions to poll,
+ * else 0.
+ */
+int rnic_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct rnic_cq *cq = rnic_cq(ibcq);
+	unsigned long irq;
+	bool missed;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	rnic_cq_ring_arm(&cq->ring, flags);
+	missed = !rnic_cq_ring_empty(&cq->ring);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return flags & IB_CQ_REPORT_MISSED_EVENTS && missed;
+}

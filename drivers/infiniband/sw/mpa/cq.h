@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Completion queues.
+ */
+#ifndef _RNIC_CQ_H
+#define _RNIC_CQ_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "ring.h"
+
+/**
+ * struct rnic_cq - a completion queue
+ * @ibcq:	what ib_core sees; allocated and freed by it
+ * @lock:	protects the rest; taken with interrupts off; innermost
+ * @ring:	completions
+ * @broken:	a completion was lost, and the consumer told
+ */
+struct rnic_cq {
+	struct ib_cq ibcq;
+	spinlock_t lock; /* see above */
+	struct rnic_cq_ring ring;
+	bool broken;
+};
+
+/**
+ * rnic_cq() - the completion queue around an ib_cq of ours
+ * @ibcq:	the ib_cq
+ *
+ * Return: the completion queue.
+ */
+static inline struct rnic_cq *rnic_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct rnic_cq, ibcq);
+}
+
+int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe,
+		 bool solicited);
+
+/* ib_device_ops */
+int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata);
+int rnic_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata);
+int rnic_cq_poll(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int rnic_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+#endif /* _RNIC_CQ_H */

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The device: one network device seen as an RNIC.
+ */
+#ifndef _RNIC_DEV_H
+#define _RNIC_DEV_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "stats.h"
+
+struct rnic_mr;
+
+/* Limits, as query_device reports them. */
+#define RNIC_MAX_QP		131072
+#define RNIC_MAX_QP_WR		32768
+#define RNIC_MAX_CQ		131072
+#define RNIC_MAX_CQE		1048576
+#define RNIC_MAX_SRQ		65536
+#define RNIC_MAX_PD		131072
+#define RNIC_MAX_MR		1048576
+#define RNIC_MAX_UCONTEXT	65536
+#define RNIC_MAX_FASTREG_PAGES	256
+#define RNIC_MAX_RD_ATOM	128
+#define RNIC_MAX_MSG_SIZE	U32_MAX
+
+/**
+ * enum rnic_obj - kinds of objects with a limit per device
+ * @RNIC_OBJ_UCONTEXT: user contexts
+ * @RNIC_OBJ_PD: protection domains
+ * @RNIC_OBJ_CQ: completion queues
+ * @RNIC_OBJ_SRQ: shared receive queues
+ * @RNIC_OBJ_QP: queue pairs
+ * @RNIC_OBJ_MR: memory regions
+ * @RNIC_OBJ_N: number of kinds
+ */
+enum rnic_obj {
+	RNIC_OBJ_UCONTEXT,
+	RNIC_OBJ_PD,
+	RNIC_OBJ_CQ,
+	RNIC_OBJ_SRQ,
+	RNIC_OBJ_QP,
+	RNIC_OBJ_MR,
+	RNIC_OBJ_N
+};
+
+/**
+ * struct rnic_settings - what an administrator may choose for a device
+ *
+ * Written through sysfs at any time, by field; read with READ_ONCE(). A
+ * connection takes over the values once, at its start.
+ *
+ * @crc:		ask the peer for CRCs
+ * @markers:		ask the peer for Markers
+ * @rev:		MPA revision of our Requests, 1 or 2
+ * @rtr:		RTR types offered and accepted, set of MPA_RTR_*
+ * @startup_timeout_ms:	time for a whole startup, 100 to 600000
+ * @max_pending:	half-open startups allowed at once, 1 to 65536
+ */
+struct rnic_settings {
+	bool crc;
+	bool markers;
+	u8 rev;
+	u8 rtr;
+	u32 startup_timeout_ms;
+	u32 max_pending;
+};
+
+/**
+ * struct rnic_cm_dev - the connection manager's room in a device
+ * @ep_lock:	protects @eps
+ * @eps:	endpoints of this device
+ * @pending:	half-open startups, against rnic_settings.max_pending
+ */
+struct rnic_cm_dev {
+	spinlock_t ep_lock; /* see above */
+	struct list_head eps;
+	atomic_t pending;
+};
+
+/**
+ * struct rnic_dev - a device
+ * @ibdev:	what ib_core sees; allocated with it
+ * @node:	entry in the list of all devices, which has a reference to the struct
+ *		(not the registration) until the device is reaped
+ * @dead:	taken down, only the struct is left
+ * @ndev:	the network device, NULL once that or we are gone; read under RCU,
+ *		changed under RTNL
+ * * @ndev_tracker: our reference to @ndev
+ * @net:	namespace of @ndev; no reference: valid while @ndev is there
+ * @ifindex:	of @ndev, constant
+ * @gid:	the one GID, what rdma_cm finds in @ndev; under RTNL
+ * @tagged:	the GID is ours, not a MAC: @ndev has none; under RTNL
+ * @speed:	enum ib_port_speed, as of the last link event
+ * @width:	enum ib_port_width, as of the last link event
+ * @port_state:	enum ib_port_state last reported by an event; under RTNL
+ * @qps:	QPN to struct rnic_qp
+ * @mrs:	STag index to struct rnic_mr, read under RCU
+ * @mr_next:	where the search for a free STag index goes on
+ * @dma_mr:	stands for the local DMA lkey (0) of kernel consumers
+ * @set:	settings
+ * @stats:	counters
+ * @num:	objects in existence, by enum rnic_obj
+ * @cm:		the connection manager's
+ */
+struct rnic_dev {
+	struct ib_device ibdev;
+	struct list_head node;
+	bool dead;
+	struct net_device __rcu *ndev;
+	netdevice_tracker ndev_tracker;
+	struct net *net;
+	int ifindex;
+	union ib_gid gid;
+	bool tagged;
+	u16 speed;
+	u8 width;
+	enum ib_port_state port_state;
+	struct xarray qps;
+	struct xarray mrs;
+	u32 mr_next;
+	struct rnic_mr *dma_mr;
+	struct rnic_settings set;
+	struct rnic_stats __percpu *stats;
+	atomic_t num[RNIC_OBJ_N];
+	struct rnic_cm_dev cm;
+};
+
+/**
+ * rnic_dev() - the device around an ib_device of ours
+ * @ibdev:	the ib_device
+ *
+ * Return: the device.
+ */
+static inline struct rnic_dev *rnic_dev(const struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct rnic_dev, ibdev);
+}
+
+/* device.c */
+int rnic_dev_create(const char *name, struct net_device *ndev);
+void rnic_dev_remove_all(void);
+void rnic_dev_dealloc(struct ib_device *ibdev);
+struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev);
+void rnic_dev_put(struct rnic_dev *dev);
+void rnic_dev_forget_netdev(const struct net_device *ndev);
+bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj);
+void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj);
+int rnic_dev_query(struct ib_device *ibdev, struct ib_device_attr *attr,
+		   struct ib_udata *udata);
+
+/* port.c */
+int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev);
+void rnic_port_detach(struct rnic_dev *dev);
+void rnic_port_link_event(struct rnic_dev *dev);
+void rnic_port_address_event(struct rnic_dev *dev);
+void rnic_port_rename_event(struct rnic_dev *dev);
+struct net_device *rnic_dev_netdev(struct rnic_dev *dev);
+int rnic_port_query(struct ib_device *ibdev, u32 port,
+		    struct ib_port_attr *attr);
+int rnic_port_query_gid(struct ib_device *ibdev, u32 port, int index,
+			union ib_gid *gid);
+int rnic_port_immutable(struct ib_device *ibdev, u32 port,
+			struct ib_port_immutable *immutable);
+struct net_device *rnic_port_get_netdev(struct ib_device *ibdev, u32 port);
+
+/* settings.c */
+extern const struct attribute_group rnic_settings_group;
+void rnic_settings_init(struct rnic_settings *set);
+
+/* link.c */
+int rnic_link_init(void);
+void rnic_link_exit(void);
+
+#endif /* _RNIC_DEV_H */

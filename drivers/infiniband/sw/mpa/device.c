@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Life of a device.
+ *
+ * Start: allocate, attach the network device and enter the list of all devices,
+ * register. From there ib_core decides: "rdma link delete", the network device's
+ * end (queued by link.c) and module exit all end in rnic_dev_dealloc(), when no
+ * operation of ours runs any more and all objects are gone.
+ *
+ * The struct stays in the list until it is reaped, by the next creation or at
+ * module exit: reaping goes through ib_unregister_device() once more, which
+ * returns when whoever took the device down is through with our code. That is
+ * what makes unloading safe. ib_unregister_driver() would do the same, but takes
+ * down siw's devices with ours: the driver id is the user ABI's.
+ */
+#include <linux/mutex.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <rdma/iw_cm.h>
+
+#include "cm.h"
+#include "dev.h"
+#include "mr.h"
+#include "sgl.h"
+#include "verbs.h"
+
+/* All devices. Inside RTNL; not held across calls of ib_core. */
+static DEFINE_MUTEX(devs_lock);
+static LIST_HEAD(devs);
+
+static const int limits[RNIC_OBJ_N] = {
+	[RNIC_OBJ_UCONTEXT]	= RNIC_MAX_UCONTEXT,
+	[RNIC_OBJ_PD]		= RNIC_MAX_PD,
+	[RNIC_OBJ_CQ]		= RNIC_MAX_CQ,
+	[RNIC_OBJ_SRQ]		= RNIC_MAX_SRQ,
+	[RNIC_OBJ_QP]		= RNIC_MAX_QP,
+	[RNIC_OBJ_MR]		= RNIC_MAX_MR,
+};
+
+/**
+ * rnic_dev_charge() - count a new object
+ * @dev:	the device
+ * @obj:	its kind
+ *
+ * Return: false when there are as many as there may be.
+ */
+bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj)
+{
+	return atomic_add_unless(&dev->num[obj], 1, limits[obj]);
+}
+
+/**
+ * rnic_dev_uncharge() - an object is gone
+ * @dev:	the device
+ * @obj:	its kind
+ */
+void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj)
+{
+	WARN_ON_ONCE(atomic_dec_return(&dev->num[obj]) < 0);
+}
+
+/* Caller holds the list's lock. Those without a network device do not count. */
+static struct rnic_dev *find(const struct net_device *ndev)
+{
+	struct rnic_dev *dev;
+
+	lockdep_assert_held(&devs_lock);
+	list_for_each_entry(dev, &devs, node)
+		if (rcu_access_pointer(dev->ndev) == ndev)
+			return dev;
+	return NULL;
+}
+
+/**
+ * rnic_dev_find_netdev() - the device on top of a network device
+ * @ndev:	the network device
+ *
+ * Process context.
+ *
+ * Return: the device, which stays registered until rnic_dev_put(), or NULL.
+ */
+struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev)
+{
+	struct rnic_dev *dev;
+
+	mutex_lock(&devs_lock);
+	dev = find(ndev);
+	if (dev && !ib_device_try_get(&dev->ibdev))
+		dev = NULL;
+	mutex_unlock(&devs_lock);
+	return dev;
+}
+
+/**
+ * rnic_dev_put() - undo rnic_dev_find_netdev()
+ * @dev:	the device
+ */
+void rnic_dev_put(struct rnic_dev *dev)
+{
+	ib_device_put(&dev->ibdev);
+}
+
+/**
+ * rnic_dev_forget_netdev() - a network device is being unregistered
+ * @ndev:	the network device
+ *
+ * Also reaches a device that is not registered yet: its creator notices.
+ * Caller holds RTNL.
+ */
+void rnic_dev_forget_netdev(const struct net_device *ndev)
+{
+	struct rnic_dev *dev;
+
+	mutex_lock(&devs_lock);
+	dev = find(ndev);
+	if (dev) {
+		rnic_port_detach(dev);
+		if (ib_device_try_get(&dev->ibdev)) {
+			ib_unregister_device_queued(&dev->ibdev);
+			ib_device_put(&dev->ibdev);
+		}
+	}
+	mutex_unlock(&devs_lock);
+}
+
+/* Take a device out of the list: a dead one, or any. */
+static struct rnic_dev *unlist(bool any)
+{
+	struct rnic_dev *dev, *found = NULL;
+
+	mutex_lock(&devs_lock);
+	list_for_each_entry(dev, &devs, node)
+		if (any || READ_ONCE(dev->dead)) {
+			list_del(&dev->node);
+			found = dev;
+			break;
+		}
+	mutex_unlock(&devs_lock);
+	return found;
+}
+
+static void remove_devs(bool any)
+{
+	struct rnic_dev *dev;
+
+	while ((dev = unlist(any))) {
+		ib_unregister_device(&dev->ibdev);
+		put_device(&dev->ibdev.dev);
+	}
+}
+
+/**
+ * rnic_dev_remove_all() - take all devices down and wait until they are gone
+ *
+ * For module exit: no device is being created and no network device event comes
+ * any more.
+ */
+void rnic_dev_remove_all(void)
+{
+	remove_devs(true);
+}
+
+/**
+ * rnic_dev_dealloc() - free what a device owns
+ * @ibdev:	the device; not registered, or not any more: no operation of ours
+ *		runs, and no object is left
+ *
+ * The struct is freed with its last reference.
+ */
+void rnic_dev_dealloc(struct ib_device *ibdev)
+{
+	struct rnic_dev *dev = rnic_dev(ibdev);
+
+	rtnl_lock();
+	rnic_port_detach(dev);
+	rtnl_unlock();
+	rnic_cm_dev_gone(dev);
+	WARN_ON(!xa_empty(&dev->qps));
+	xa_destroy(&dev->qps);
+	rnic_mr_dev_exit(dev);
+	free_percpu(dev->stats);
+	WRITE_ONCE(dev->dead, true);
+}
+
+/* Everything but the network device. */
+static struct rnic_dev *dev_alloc(void)
+{
+	struct rnic_dev *dev = ib_alloc_device(rnic_dev, ibdev);
+	struct ib_device *ibdev;
+
+	if (!dev)
+		return NULL;
+	ibdev = &dev->ibdev;
+	dev->stats = alloc_percpu(struct rnic_stats);
+	if (!dev->stats)
+		goto free_dev;
+	if (rnic_mr_dev_init(dev))
+		goto free_stats;
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
+	rnic_settings_init(&dev->set);
+	rnic_cm_dev_init(dev);
+	INIT_LIST_HEAD(&dev->node);
+	ibdev->node_type = RDMA_NODE_RNIC;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
+	strscpy(ibdev->node_desc, "rdma_mpa software RNIC",
+		sizeof(ibdev->node_desc));
+	rnic_verbs_init(ibdev);
+	return dev;
+
+free_stats:
+	free_percpu(dev->stats);
+free_dev:
+	ib_dealloc_device(&dev->ibdev);
+	return NULL;
+}
+
+/* Attach and enlist, unless the network device has one of ours already. */
+static int enlist(struct rnic_dev *dev, struct net_device *ndev)
+{
+	int ret = -EEXIST;
+
+	rtnl_lock();
+	mutex_lock(&devs_lock);
+	if (!find(ndev))
+		ret = rnic_port_attach(dev, ndev);
+	if (!ret) {
+		get_device(&dev->ibdev.dev);
+		list_add_tail(&dev->node, &devs);
+	}
+	mutex_unlock(&devs_lock);
+	rtnl_unlock();
+	return ret;
+}
+
+/*
+ * Network device events of the time before there was a device to tell. The lock
+ * makes sure that either rnic_dev_forget_netdev() sees us registered or we see
+ * that it was there.
+ */
+static int catch_up(struct rnic_dev *dev)
+{
+	int ret = 0;
+
+	rtnl_lock();
+	mutex_lock(&devs_lock);
+	if (!rcu_access_pointer(dev->ndev))
+		ret = -ENODEV;
+	mutex_unlock(&devs_lock);
+	if (!ret && ib_device_try_get(&dev->ibdev)) {
+		rnic_port_rename_event(dev);
+		rnic_port_link_event(dev);
+		ib_device_put(&dev->ibdev);
+	}
+	rtnl_unlock();
+	return ret;
+}
+
+/**
+ * rnic_dev_create() - make a device on top of a network device
+ * @name:	its name
+ * @ndev:	the network device; the caller has a reference
+ *
+ * Process context, without RTNL.
+ *
+ * Return: 0; -EEXIST when @ndev has one of ours or the name is taken; -ENODEV
+ * when @ndev is on its way out; or another negative errno.
+ */
+int rnic_dev_create(const char *name, struct net_device *ndev)
+{
+	struct rnic_dev *dev;
+	int ret;
+
+	remove_devs(false);
+	dev = dev_alloc();
+	if (!dev)
+		return -ENOMEM;
+	ret = enlist(dev, ndev);
+	if (ret)
+		goto dealloc;
+	/* From here others may take the device down at any moment. */
+	get_device(&dev->ibdev.dev);
+	ret = ib_register_device(&dev->ibdev, name, NULL);
+	if (ret) {
+		put_device(&dev->ibdev.dev);
+		goto dealloc;
+	}
+	ret = catch_up(dev);
+	if (ret)
+		ib_unregister_device(&dev->ibdev);
+	put_device(&dev->ibdev.dev);
+	return ret;
+
+dealloc:
+	ib_dealloc_device(&dev->ibdev);
+	return ret;
+}
+
+/**
+ * rnic_dev_query() - what the device can do
+ * @ibdev:	the device
+ * @attr:	filled; zeroed by ib_core
+ * @udata:	user request and response, nothing of ours
+ *
+ * Return: 0 or -EINVAL.
+ */
+int rnic_dev_query(struct ib_device *ibdev, struct ib_device_attr *attr,
+		   struct ib_udata *udata)
+{
+	if (udata && (udata->inlen || udata->outlen))
+		return -EINVAL;
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->max_mr_size = U64_MAX;
+	attr->page_size_cap = PAGE_SIZE;
+	attr->max_qp = RNIC_MAX_QP;
+	attr->max_qp_wr = RNIC_MAX_QP_WR;
+	attr->max_send_sge = RNIC_MAX_SGE;
+	attr->max_recv_sge = RNIC_MAX_SGE;
+	attr->max_sge_rd = 1;
+	attr->max_sgl_rd = 1;
+	attr->max_cq = RNIC_MAX_CQ;
+	attr->max_cqe = RNIC_MAX_CQE;
+	attr->max_mr = RNIC_MAX_MR;
+	attr->max_pd = RNIC_MAX_PD;
+	attr->max_qp_rd_atom = RNIC_MAX_RD_ATOM;
+	attr->max_qp_init_rd_atom = RNIC_MAX_RD_ATOM;
+	attr->max_res_rd_atom = RNIC_MAX_RD_ATOM * RNIC_MAX_QP;
+	attr->atomic_cap = IB_ATOMIC_NONE;
+	attr->max_srq = RNIC_MAX_SRQ;
+	attr->max_srq_wr = RNIC_MAX_QP_WR;
+	attr->max_srq_sge = RNIC_MAX_SGE;
+	attr->max_fast_reg_page_list_len = RNIC_MAX_FASTREG_PAGES;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+	/*
+	 * Fast registration and invalidation are for kernel consumers, who look
+	 * at ib_core's own copy. The user's provider cannot do either, and gets
+	 * Send with Invalidate wrong.
+	 */
+	if (attr == &ibdev->attrs)
+		attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
+	return 0;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Module start, and its mirror image.
+ */
+#include <linux/module.h>
+
+#include "cm.h"
+#include "dev.h"
+#include "qp.h"
+
+static int __init rnic_init(void)
+{
+	int ret;
+
+	ret = rnic_qp_init();
+	if (ret)
+		return ret;
+	ret = rnic_cm_init();
+	if (ret)
+		goto qp_exit;
+	ret = rnic_link_init();
+	if (ret)
+		goto cm_exit;
+	return 0;
+
+cm_exit:
+	rnic_cm_exit();
+qp_exit:
+	rnic_qp_exit();
+	return ret;
+}
+
+static void __exit rnic_exit(void)
+{
+	rnic_link_exit();
+	rnic_dev_remove_all();
+	rnic_cm_exit();
+	rnic_qp_exit();
+}
+
+module_init(rnic_init);
+module_exit(rnic_exit);
+
+MODULE_DESCRIPTION("Software iWARP RNIC over TCP with MPA");
+MODULE_LICENSE("Dual BSD/GPL");

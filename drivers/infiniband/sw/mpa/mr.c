@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Access to memory regions: from an STag, a range and the rights needed to an
+ * iov_iter, and the two ways a region stops being accessible.
+ *
+ * An access holds a reference, with softirqs off, while it copies: it never
+ * sleeps and never lasts long. Deregistration waits for the last one in its
+ * sleep. Invalidation, which happens in softirq too, spins: the accesses it
+ * waits for run on other CPUs and cannot be interrupted by it.
+ *
+ * How regions come to be is in mr_reg.c.
+ */
+#include <linux/bottom_half.h>
+#include <linux/rcupdate.h>
+
+#include "dev.h"
+#include "mr.h"
+#include "verbs.h"
+
+#define REMOTE_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_ATOMIC)
+
+/* STag 0 is kernel consumers' key to all memory, for local access only. */
+static struct rnic_mr *lookup(struct rnic_dev *dev, const struct ib_pd *pd,
+			      u32 stag, int access)
+{
+	if (stag)
+		return xa_load(&dev->mrs, stag >> 8);
+	if (rnic_pd_is_kernel(pd) && !(access & REMOTE_RIGHTS))
+		return dev->dma_mr;
+	return NULL;
+}
+
+/* In the order of RFC 5040 section 5.2: the first that fails is reported. */
+static enum rnic_mr_fault check(const struct rnic_dev *dev,
+				const struct rnic_mr *mr,
+				const struct ib_pd *pd, u32 stag, u64 addr,
+				u32 len, int access)
+{
+	u64 off;
+
+	/* Pairs with the release in rnic_mr_fastreg(). */
+	if (!smp_load_acquire(&mr->valid) || READ_ONCE(mr->stag) != stag)
+		return RNIC_MR_STAG;
+	if (mr->ibmr.pd != pd && mr != dev->dma_mr)
+		return RNIC_MR_ASSOC;
+	if (access & ~mr->access)
+		return RNIC_MR_ACCESS;
+	if (addr + len < addr)
+		return RNIC_MR_WRAP;
+	off = addr - mr->base;
+	if (addr < mr->base || off > mr->len || len > mr->len - off)
+		return RNIC_MR_BOUNDS;
+	return RNIC_MR_OK;
+}
+
+static void drop_ref(struct rnic_mr *mr)
+{
+	if (refcount_dec_and_test(&mr->refs))
+		complete(&mr->idle);
+}
+
+/**
+ * rnic_mr_get() - start an access to memory
+ * @dev:	the device
+ * @pd:		protection domain of the QP
+ * @stag:	STag, local or remote
+ * @addr:	address (tagged offset) of the first octet
+ * @len:	octets; with 0 the STag is checked all the same
+ * @access:	IB_ACCESS_* rights needed, all of them; 0 for local reading
+ * @fault:	says what is wrong when NULL is returned
+ *
+ * On success softirqs are off until rnic_mr_put(): copy and put, without
+ * sleeping. Softirq and process context, interrupts enabled.
+ *
+ * Return: the region, or NULL.
+ */
+struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+			    u64 addr, u32 len, int access,
+			    enum rnic_mr_fault *fault)
+{
+	struct rnic_mr *mr;
+
+	local_bh_disable();
+	rcu_read_lock();
+	mr = lookup(dev, pd, stag, access);
+	if (mr && !refcount_inc_not_zero(&mr->refs))
+		mr = NULL;
+	rcu_read_unlock();
+	if (!mr) {
+		*fault = RNIC_MR_STAG;
+		local_bh_enable();
+		return NULL;
+	}
+	/* Count, then look: pairs with look after invalidating. */
+	smp_mb__after_atomic();
+	*fault = check(dev, mr, pd, stag, addr, len, access);
+	if (*fault == RNIC_MR_OK)
+		return mr;
+	rnic_mr_put(mr);
+	return NULL;
+}
+
+/**
+ * rnic_mr_put() - end an access
+ * @mr:		what rnic_mr_get() returned
+ */
+void rnic_mr_put(struct rnic_mr *mr)
+{
+	drop_ref(mr);
+	local_bh_enable();
+}
+
+/**
+ * rnic_mr_iter() - an iterator over a range of a region
+ * @mr:		region being accessed
+ * @addr:	first octet, in the range given to rnic_mr_get()
+ * @len:	octets, in that range
+ * @dir:	ITER_SOURCE or ITER_DEST
+ * @it:		the iterator; it must stay where it is
+ */
+void rnic_mr_iter(struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
+		  struct rnic_mem_iter *it)
+{
+	u64 off = addr - mr->base + mr->blk_off;
+	u64 first = off >> mr->blk_shift;
+	u32 skip = off & (BIT_ULL(mr->blk_shift) - 1);
+
+	if (mr->kind == RNIC_MR_DMA) {
+		it->kv.iov_base = (void *)(uintptr_t)addr;
+		it->kv.iov_len = len;
+		iov_iter_kvec(&it->iter, dir, &it->kv, 1, len);
+		return;
+	}
+	if (!len)
+		first = 0, skip = 0;
+	iov_iter_bvec(&it->iter, dir, mr->blk + first, mr->nblk - first,
+		      (size_t)len + skip);
+	iov_iter_advance(&it->iter, skip);
+}
+
+/**
+ * rnic_mr_fastreg() - carry out a REG_MR work request
+ * @dev:	the device
+ * @pd:		protection domain of the QP
+ * @ibmr:	region, its pages set by rnic_mr_map_sg()
+ * @key:	its new STag: the same index, a key of the consumer's choice
+ * @access:	IB_ACCESS_* rights to grant
+ *
+ * Any context.
+ *
+ * Return: 0, or -EINVAL when the region is not one of @pd for this purpose, is
+ * valid already, or is not covered by its pages.
+ */
+int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, struct ib_mr *ibmr,
+		    u32 key, int access)
+{
+	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
+	u64 room;
+
+	if (ibmr->device != &dev->ibdev || ibmr->pd != pd ||
+	    mr->kind != RNIC_MR_FAST || mr->stag >> 8 != key >> 8 || mr->valid)
+		return -EINVAL;
+	mr->blk_off = ibmr->iova & (BIT_ULL(mr->blk_shift) - 1);
+	room = (u64)mr->nblk << mr->blk_shift;
+	if (mr->blk_off > room || ibmr->length > room - mr->blk_off)
+		return -EINVAL;
+	mr->base = ibmr->iova;
+	mr->len = ibmr->length;
+	mr->access = access;
+	WRITE_ONCE(mr->stag, key);
+	/* Pairs with the acquire in check(). */
+	smp_store_release(&mr->valid, true);
+	return 0;
+}
+
+static int may_invalidate(const struct rnic_mr *mr, const struct ib_pd *pd,
+			  u32 stag, bool remote)
+{
+	if (!mr || READ_ONCE(mr->stag) != stag)
+		return -EINVAL;
+	if (mr->ibmr.pd != pd)
+		return -EPERM;
+	if (mr->kind != RNIC_MR_FAST)
+		return -EACCES;
+	return remote && !(mr->access & REMOTE_RIGHTS) ? -EACCES : 0;
+}
+
+/**
+ * rnic_mr_invalidate() - make an STag invalid
+ * @dev:	the device
+ * @pd:		protection domain of the QP
+ * @stag:	STag
+ * @remote:	the peer asks for it
+ *
+ * When this returns no access goes on. The caller is in no access itself; any
+ * context but hard interrupts. An STag that is not valid may be invalidated.
+ *
+ * Return: 0; -EINVAL when there is no such STag; -EPERM when it is of another
+ * PD; -EACCES when it cannot be invalidated.
+ */
+int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+		       bool remote)
+{
+	struct rnic_mr *mr;
+	int ret;
+
+	rcu_read_lock();
+	mr = stag ? xa_load(&dev->mrs, stag >> 8) : NULL;
+	ret = may_invalidate(mr, pd, stag, remote);
+	if (!ret) {
+		/* Invalidate, then look: pairs with rnic_mr_get(). */
+		smp_store_mb(mr->valid, false);
+		while (refcount_read(&mr->refs) > 1)
+			cpu_relax();
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * rnic_mr_dereg() - take a region down
+ * @ibmr:	the region
+ * @udata:	unused
+ *
+ * Out of reach first: no new access. Then wait for those going on. Then nobody
+ * touches the memory any more and it can go. A lookup may still be looking at
+ * the struct, and leaves with the RCU grace period.
+ *
+ * Process context.
+ *
+ * Return: 0.
+ */
+int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
+	struct rnic_dev *dev = rnic_dev(ibmr->device);
+
+	xa_erase(&dev->mrs, mr->stag >> 8);
+	drop_ref(mr);
+	wait_for_completion(&mr->idle);
+	rnic_mr_free(mr);
+	rnic_dev_uncharge(dev, RNIC_OBJ_MR);
+	return 0;
+}

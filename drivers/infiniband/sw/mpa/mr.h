@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Memory regions. Nothing outside mr.c (mr_reg.c included) knows what kind of
+ * memory is behind an STag: it asks for a reference, then for an iov_iter.
+ */
+#ifndef _RNIC_MR_H
+#define _RNIC_MR_H
+
+#include <linux/bvec.h>
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <linux/uio.h>
+#include <rdma/ib_verbs.h>
+
+struct rnic_dev;
+
+/**
+ * enum rnic_mr_fault - why memory may not be touched
+ * @RNIC_MR_OK:		it may
+ * @RNIC_MR_STAG:	no such STag, wrong key, or not valid now
+ * @RNIC_MR_ASSOC:	STag of another protection domain
+ * @RNIC_MR_ACCESS:	right not granted
+ * @RNIC_MR_BOUNDS:	not inside the region
+ * @RNIC_MR_WRAP:	address + length wraps
+ */
+enum rnic_mr_fault {
+	RNIC_MR_OK,
+	RNIC_MR_STAG,
+	RNIC_MR_ASSOC,
+	RNIC_MR_ACCESS,
+	RNIC_MR_BOUNDS,
+	RNIC_MR_WRAP
+};
+
+enum rnic_mr_kind {
+	RNIC_MR_USER,	/* pinned user memory */
+	RNIC_MR_DMA,	/* all kernel memory, by kernel address */
+	RNIC_MR_FAST	/* pages chosen by a REG_MR work request */
+};
+
+/**
+ * struct rnic_mr - a memory region
+ *
+ * Life: rnic_mr_get() takes a reference that is only held while octets are
+ * copied, with softirqs off. Deregistering makes the STag unreachable, waits
+ * for these references, and only then lets go of the memory; the struct itself
+ * goes after an RCU grace period, for lookups that lost the race.
+ *
+ * @ibmr:	what ib_core sees; lkey and rkey are both the STag
+ * @kind:	kind of memory, constant
+ * @valid:	may be accessed; changed by REG_MR and invalidation
+ * @stag:	STag with its current key
+ * @access:	IB_ACCESS_* granted
+ * @base:	first address as peers and work requests name it
+ * @len:	octets
+ * @blk_shift:	log2 of the size of each block
+ * @blk_off:	octets of the first block before @base
+ * @nblk:	blocks in use
+ * @max_blk:	room in @blk
+ * @blk:	memory in blocks of one size
+ * @umem:	pinned memory, kind RNIC_MR_USER
+ * @refs:	one for being reachable, one per access going on
+ * @idle:	completed when @refs is 0
+ * @rcu:	for freeing
+ */
+struct rnic_mr {
+	struct ib_mr ibmr;
+	enum rnic_mr_kind kind;
+	bool valid;
+	u32 stag;
+	int access;
+	u64 base;
+	u64 len;
+	u8 blk_shift;
+	u32 blk_off;
+	u32 nblk;
+	u32 max_blk;
+	struct bio_vec *blk;
+	struct ib_umem *umem;
+	refcount_t refs;
+	struct completion idle;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct rnic_mem_iter - an iterator over a piece of a region
+ * @iter:	the iterator
+ * @kv:		what @iter may point to: do not move the struct
+ */
+struct rnic_mem_iter {
+	struct iov_iter iter;
+	struct kvec kv;
+};
+
+struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+			    u64 addr, u32 len, int access,
+			    enum rnic_mr_fault *fault);
+void rnic_mr_put(struct rnic_mr *mr);
+void rnic_mr_iter(struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
+		  struct rnic_mem_iter *it);
+
+int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, struct ib_mr *ibmr,
+		    u32 key, int access);
+int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+		       bool remote);
+
+/* ib_device_ops */
+struct ib_mr *rnic_mr_get_dma(struct ib_pd *pd, int access);
+struct ib_mr *rnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+			       int access, struct ib_udata *udata);
+struct ib_mr *rnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type,
+			    u32 max_sg);
+int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		   unsigned int *off);
+int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata);
+
+/* Between mr.c and mr_reg.c */
+void rnic_mr_free(struct rnic_mr *mr);
+
+/* For device.c */
+int rnic_mr_dev_init(struct rnic_dev *dev);
+void rnic_mr_dev_exit(struct rnic_dev *dev);
+
+#endif /* _RNIC_MR_H */

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How memory regions come to be. There are three kinds: user memory, pinned by
+ * ib_umem; all of the kernel's memory, by address; and pages a kernel consumer
+ * names with a work request.
+ *
+ * Memory is kept as blocks of one size, the largest the pages allow, so that an
+ * access finds its block by a shift. Our device has no DMA: what ib_core calls
+ * a DMA address is a kernel virtual address.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "dev.h"
+#include "mr.h"
+#include "verbs.h"
+
+/* STag: 24 bits of index, never 0, and 8 bits of key. */
+#define INDEX_LIMIT	XA_LIMIT(1, BIT(24) - 1)
+
+/* Block sizes a region may be kept in. */
+#define BLOCK_SIZES	GENMASK(30, PAGE_SHIFT)
+
+static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
+{
+	struct rnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+
+	if (!mr)
+		return NULL;
+	mr->kind = kind;
+	mr->blk_shift = PAGE_SHIFT;
+	mr->max_blk = max_blk;
+	refcount_set(&mr->refs, 1);
+	init_completion(&mr->idle);
+	if (!max_blk)
+		return mr;
+	mr->blk = kvcalloc(max_blk, sizeof(*mr->blk), GFP_KERNEL);
+	if (mr->blk)
+		return mr;
+	kfree(mr);
+	return NULL;
+}
+
+/**
+ * rnic_mr_free() - free a region
+ * @mr:		nobody accesses it or can find it any more
+ *
+ * Process context: unpinning may sleep.
+ */
+void rnic_mr_free(struct rnic_mr *mr)
+{
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	kvfree(mr->blk);
+	kfree_rcu(mr, rcu);
+}
+
+/*
+ * Give the region an STag and make it reachable. STags start at a random index
+ * and carry a random key: they are not secrets, but need not be guessed at once.
+ */
+static int publish(struct rnic_dev *dev, struct rnic_mr *mr)
+{
+	u32 index;
+	int ret;
+
+	ret = xa_alloc_cyclic(&dev->mrs, &index, NULL, INDEX_LIMIT,
+			      &dev->mr_next, GFP_KERNEL);
+	if (ret < 0)
+		return ret;
+	mr->stag = index << 8;
+	if (mr->kind != RNIC_MR_FAST)
+		mr->stag |= get_random_u32() & 0xff;
+	mr->ibmr.lkey = mr->stag;
+	mr->ibmr.rkey = mr->stag;
+	/* The index is reserved: this needs no memory. */
+	xa_store(&dev->mrs, index, mr, GFP_KERNEL);
+	return 0;
+}
+
+/* Charge and publish; on failure the region is freed. */
+static struct ib_mr *finish(struct ib_pd *pd, struct rnic_mr *mr)
+{
+	struct rnic_dev *dev = rnic_dev(pd->device);
+	int ret = -ENOMEM;
+
+	mr->ibmr.device = pd->device;
+	mr->ibmr.pd = pd;
+	if (rnic_dev_charge(dev, RNIC_OBJ_MR)) {
+		ret = publish(dev, mr);
+		if (!ret)
+			return &mr->ibmr;
+		rnic_dev_uncharge(dev, RNIC_OBJ_MR);
+	}
+	rnic_mr_free(mr);
+	return ERR_PTR(ret);
+}
+
+static void set_all_memory(struct rnic_mr *mr, int access)
+{
+	mr->base = 0;
+	mr->len = U64_MAX;
+	mr->access = access;
+	mr->valid = true;
+}
+
+/**
+ * rnic_mr_get_dma() - a region of all kernel memory
+ * @pd:		protection domain of a kernel consumer
+ * @access:	IB_ACCESS_* rights to grant
+ *
+ * Return: the region or an ERR_PTR().
+ */
+struct ib_mr *rnic_mr_get_dma(struct ib_pd *pd, int access)
+{
+	struct rnic_mr *mr;
+
+	if (!rnic_pd_is_kernel(pd))
+		return ERR_PTR(-EPERM);
+	mr = mr_alloc(RNIC_MR_DMA, 0);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	set_all_memory(mr, access);
+	return finish(pd, mr);
+}
+
+static void set_block(struct rnic_mr *mr, u32 i, u64 addr, u32 size)
+{
+	void *va = (void *)(uintptr_t)addr;
+
+	mr->blk[i].bv_page = virt_to_page(va);
+	mr->blk[i].bv_offset = offset_in_page(va);
+	mr->blk[i].bv_len = size;
+}
+
+/* Blocks begin where the user address is a multiple of their size. */
+static void set_blocks(struct rnic_mr *mr, struct ib_umem *umem,
+		       unsigned long size)
+{
+	unsigned long va = umem->address & PAGE_MASK;
+	struct sg_dma_page_iter it;
+	dma_addr_t addr;
+
+	for_each_sgtable_dma_page(&umem->sgt_append.sgt, &it, 0) {
+		addr = sg_page_iter_dma_address(&it);
+		if (!mr->nblk || IS_ALIGNED(va, size))
+			set_block(mr, mr->nblk++, ALIGN_DOWN(addr, size), size);
+		va += PAGE_SIZE;
+	}
+}
+
+/* Cut pinned memory into blocks. */
+static struct rnic_mr *mr_of_umem(struct ib_umem *umem)
+{
+	unsigned long size;
+	struct rnic_mr *mr;
+	size_t num;
+
+	/* Blocks as seen from user addresses: any iova will do. */
+	size = ib_umem_find_best_pgsz(umem, BLOCK_SIZES, umem->address);
+	if (!size)
+		return ERR_PTR(-EINVAL);
+	num = ib_umem_num_dma_blocks(umem, size);
+	if (num > U32_MAX)
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(RNIC_MR_USER, num);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->blk_shift = ilog2(size);
+	mr->blk_off = umem->address & (size - 1);
+	set_blocks(mr, umem, size);
+	mr->umem = umem;
+	return mr;
+}
+
+static struct rnic_mr *pin(struct ib_pd *pd, u64 start, u64 len, int access)
+{
+	struct ib_umem *umem;
+	struct rnic_mr *mr;
+
+	/* Nothing to pin: only good for accesses of 0 octets. */
+	if (!len)
+		return mr_alloc(RNIC_MR_USER, 0) ?: ERR_PTR(-ENOMEM);
+	if (start != (unsigned long)start || len != (size_t)len)
+		return ERR_PTR(-EINVAL);
+	umem = ib_umem_get(pd->device, start, len, access);
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	mr = mr_of_umem(umem);
+	if (IS_ERR(mr))
+		ib_umem_release(umem);
+	return mr;
+}
+
+/**
+ * rnic_mr_reg_user() - register user memory
+ * @pd:		protection domain
+ * @start:	user address
+ * @len:	octets
+ * @iova:	address by which work requests and peers name @start
+ * @access:	IB_ACCESS_* rights to grant
+ * @udata:	user request and response
+ *
+ * Return: the region or an ERR_PTR().
+ */
+struct ib_mr *rnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+			       int access, struct ib_udata *udata)
+{
+	struct ib_mr *ibmr;
+	struct rnic_mr *mr;
+	int ret;
+
+	if (iova + len < iova)
+		return ERR_PTR(-EINVAL);
+	mr = pin(pd, start, len, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->base = iova;
+	mr->len = len;
+	mr->access = access;
+	mr->valid = true;
+	ibmr = finish(pd, mr);
+	if (IS_ERR(ibmr))
+		return ibmr;
+	ret = rnic_verbs_mr_uresp(udata, mr->stag);
+	if (ret) {
+		rnic_mr_dereg(ibmr, udata);
+		return ERR_PTR(ret);
+	}
+	return ibmr;
+}
+
+/**
+ * rnic_mr_alloc() - a region for REG_MR work requests
+ * @pd:		protection domain of a kernel consumer
+ * @type:	IB_MR_TYPE_MEM_REG
+ * @max_sg:	pages it must hold
+ *
+ * Return: the region, not valid yet, or an ERR_PTR().
+ */
+struct ib_mr *rnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+{
+	struct rnic_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > RNIC_MAX_FASTREG_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(RNIC_MR_FAST, max_sg);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	return finish(pd, mr);
+}
+
+static int add_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
+
+	if (mr->nblk == mr->max_blk)
+		return -ENOMEM;
+	set_block(mr, mr->nblk++, addr, ibmr->page_size);
+	return 0;
+}
+
+/**
+ * rnic_mr_map_sg() - set the pages of a region before a REG_MR
+ * @ibmr:	the region, not valid at this time
+ * @sg:		memory, mapped for DMA, that is: by kernel address
+ * @nents:	its entries
+ * @off:	offset into the first, may be NULL
+ *
+ * Return: how many entries are covered, or a negative errno.
+ */
+int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		   unsigned int *off)
+{
+	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
+
+	if (mr->kind != RNIC_MR_FAST || mr->valid ||
+	    !is_power_of_2(ibmr->page_size))
+		return -EINVAL;
+	mr->nblk = 0;
+	mr->blk_shift = ilog2(ibmr->page_size);
+	return ib_sg_to_pages(ibmr, sg, nents, off, add_page);
+}
+
+/**
+ * rnic_mr_dev_init() - prepare a device for memory regions
+ * @dev:	the device, not registered yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rnic_mr_dev_init(struct rnic_dev *dev)
+{
+	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
+	dev->mr_next = get_random_u32() & INDEX_LIMIT.max;
+	dev->dma_mr = mr_alloc(RNIC_MR_DMA, 0);
+	if (!dev->dma_mr)
+		return -ENOMEM;
+	set_all_memory(dev->dma_mr, IB_ACCESS_LOCAL_WRITE);
+	return 0;
+}
+
+/**
+ * rnic_mr_dev_exit() - undo rnic_mr_dev_init()
+ * @dev:	the device; ib_core has seen to it that no region is left
+ */
+void rnic_mr_dev_exit(struct rnic_dev *dev)
+{
+	WARN_ON(!xa_empty(&dev->mrs));
+	xa_destroy(&dev->mrs);
+	kfree(dev->dma_mr);
+}

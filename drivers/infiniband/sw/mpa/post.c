@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Posting. Kernel consumers hand over work requests, in any context; user space
+ * fills its mapped ring and only rings the doorbell, which arrives as a post of
+ * nothing.
+ *
+ * A QP in the error state still accepts: its worker flushes what it finds.
+ */
+#include "dev.h"
+#include "qp.h"
+#include "verbs.h"
+
+static int push_sends(struct rnic_qp *qp, const struct ib_send_wr *wr,
+		      const struct ib_send_wr **bad_wr)
+{
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	for (; wr; wr = wr->next) {
+		ret = rnic_sq_push(&qp->sq, wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	return ret;
+}
+
+/**
+ * rnic_post_send() - post work requests to a send queue
+ * @ibqp:	the QP
+ * @wr:		list of work requests; empty: a user's doorbell
+ * @bad_wr:	the first one not posted
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad_wr)
+{
+	struct rnic_qp *qp = container_of(ibqp, struct rnic_qp, ibqp);
+	int ret;
+
+	*bad_wr = wr;
+	if (qp->sq.user) {
+		if (wr)
+			return -EINVAL;
+		rnic_stat_inc(rnic_dev(ibqp->device), RNIC_STAT_DOORBELLS);
+		rnic_qp_doorbell(qp);
+		return 0;
+	}
+	ret = push_sends(qp, wr, bad_wr);
+	/* Also when one failed: those before it are posted. */
+	rnic_qp_kick(qp);
+	return ret;
+}
+
+/**
+ * rnic_post_recv() - post a kernel consumer's receives
+ * @ibqp:	the QP
+ * @wr:		list of work requests
+ * @bad_wr:	the first one not posted
+ *
+ * Kicks the QP: it may be in the error state, where receives are flushed.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad_wr)
+{
+	struct rnic_qp *qp = container_of(ibqp, struct rnic_qp, ibqp);
+	unsigned long flags;
+	int ret = 0;
+
+	*bad_wr = wr;
+	if (qp->srq || qp->rq.user)
+		return -EINVAL;
+	spin_lock_irqsave(&qp->rq_lock, flags);
+	for (; wr; wr = wr->next) {
+		ret = rnic_rq_push(&qp->rq, wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&qp->rq_lock, flags);
+	rnic_qp_kick(qp);
+	return ret;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Settings of a device: /sys/class/infiniband/<dev>/mpa/. They hold for the
+ * connections that start after they are written.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include <wire/startup.h>
+
+#include "dev.h"
+
+static const struct {
+	const char *name;
+	u8 bit;
+} rtr_names[] = {
+	{ "send", MPA_RTR_SEND },
+	{ "write", MPA_RTR_WRITE },
+	{ "read", MPA_RTR_READ },
+};
+
+static struct rnic_settings *settings(struct device *device)
+{
+	return &rdma_device_to_drv_device(device, struct rnic_dev, ibdev)->set;
+}
+
+static ssize_t crc_show(struct device *device, struct device_attribute *attr,
+			char *buf)
+{
+	return sysfs_emit(buf, "%s\n", READ_ONCE(settings(device)->crc) ?
+				       "required" : "off");
+}
+
+static ssize_t crc_store(struct device *device, struct device_attribute *attr,
+			 const char *buf, size_t count)
+{
+	static const char * const names[] = { "off", "required" };
+	int i = sysfs_match_string(names, buf);
+
+	if (i < 0)
+		return i;
+	WRITE_ONCE(settings(device)->crc, i);
+	return count;
+}
+static DEVICE_ATTR_RW(crc);
+
+static ssize_t markers_show(struct device *device,
+			    struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(settings(device)->markers));
+}
+
+/* A number between two bounds, else -EINVAL. */
+static int parse(const char *buf, u32 min, u32 max, u32 *val)
+{
+	if (kstrtou32(buf, 10, val) || *val < min || *val > max)
+		return -EINVAL;
+	return 0;
+}
+
+static ssize_t markers_store(struct device *device,
+			     struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	u32 val;
+	int ret = parse(buf, 0, 1, &val);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(settings(device)->markers, val);
+	return count;
+}
+static DEVICE_ATTR_RW(markers);
+
+static ssize_t revision_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(settings(device)->rev));
+}
+
+static ssize_t revision_store(struct device *device,
+			      struct device_attribute *attr, const char *buf,
+			      size_t count)
+{
+	u32 val;
+	int ret = parse(buf, 1, MPA_REV_MAX, &val);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(settings(device)->rev, val);
+	return count;
+}
+static DEVICE_ATTR_RW(revision);
+
+static ssize_t rtr_show(struct device *device, struct device_attribute *attr,
+			char *buf)
+{
+	u8 rtr = READ_ONCE(settings(device)->rtr);
+	const char *sep = "";
+	int i, n = 0;
+
+	if (!rtr)
+		return sysfs_emit(buf, "none\n");
+	for (i = 0; i < ARRAY_SIZE(rtr_names); i++) {
+		if (!(rtr & rtr_names[i].bit))
+			continue;
+		n += sysfs_emit_at(buf, n, "%s%s", sep, rtr_names[i].name);
+		sep = " ";
+	}
+	return n + sysfs_emit_at(buf, n, "\n");
+}
+
+/* One word, @len octets. */
+static int rtr_bit(const char *word, size_t len)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rtr_names); i++)
+		if (strlen(rtr_names[i].name) == len &&
+		    !strncmp(rtr_names[i].name, word, len))
+			return rtr_names[i].bit;
+	return -EINVAL;
+}
+
+static int parse_rtr(const char *buf)
+{
+	static const char space[] = " \t\n";
+	int rtr = 0, bit;
+	size_t len;
+
+	for (buf += strspn(buf, space); *buf; buf += strspn(buf, space)) {
+		len = strcspn(buf, space);
+		bit = rtr_bit(buf, len);
+		if (bit < 0)
+			return bit;
+		rtr |= bit;
+		buf += len;
+	}
+	return rtr ?: -EINVAL;
+}
+
+static ssize_t rtr_store(struct device *device, struct device_attribute *attr,
+			 const char *buf, size_t count)
+{
+	int rtr = sysfs_streq(buf, "none") ? 0 : parse_rtr(buf);
+
+	if (rtr < 0)
+		return rtr;
+	WRITE_ONCE(settings(device)->rtr, rtr);
+	return count;
+}
+static DEVICE_ATTR_RW(rtr);
+
+static ssize_t startup_timeout_ms_show(struct device *device,
+				       struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(settings(device)->startup_timeout_ms));
+}
+
+static ssize_t startup_timeout_ms_store(struct device *device,
+					struct device_attribute *attr,
+					const char *buf, size_t count)
+{
+	u32 val;
+	int ret = parse(buf, 100, 600000, &val);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(settings(device)->startup_timeout_ms, val);
+	return count;
+}
+static DEVICE_ATTR_RW(startup_timeout_ms);
+
+static ssize_t max_pending_show(struct device *device,
+				struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(settings(device)->max_pending));
+}
+
+static ssize_t max_pending_store(struct device *device,
+				 struct device_attribute *attr,
+				 const char *buf, size_t count)
+{
+	u32 val;
+	int ret = parse(buf, 1, 65536, &val);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(settings(device)->max_pending, val);
+	return count;
+}
+static DEVICE_ATTR_RW(max_pending);
+
+static struct attribute *settings_attrs[] = {
+	&dev_attr_crc.attr,
+	&dev_attr_markers.attr,
+	&dev_attr_revision.attr,
+	&dev_attr_rtr.attr,
+	&dev_attr_startup_timeout_ms.attr,
+	&dev_attr_max_pending.attr,
+	NULL
+};
+
+/* Directory "mpa" of a device. */
+const struct attribute_group rnic_settings_group = {
+	.name = "mpa",
+	.attrs = settings_attrs,
+};
+
+/**
+ * rnic_settings_init() - the defaults
+ * @set:	filled with them
+ */
+void rnic_settings_init(struct rnic_settings *set)
+{
+	set->crc = true;
+	set->markers = false;
+	set->rev = MPA_REV_MAX;
+	set->rtr = MPA_RTR_ALL;
+	set->startup_timeout_ms = 10000;
+	set->max_pending = 256;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * A work request's scatter/gather list, walked from its first octet to its
+ * last in as many steps as there are segments on the wire.
+ */
+#ifndef _RNIC_SGL_H
+#define _RNIC_SGL_H
+
+#include <linux/types.h>
+
+#include "mr.h"
+
+/* SGEs of a work request; the user ABI's limit. */
+#define RNIC_MAX_SGE	6
+
+/**
+ * struct rnic_sge - a piece of local memory; laid out as in the user ABI
+ * @addr:	address in the region of @lkey
+ * @len:	octets
+ * @lkey:	STag
+ */
+struct rnic_sge {
+	u64 addr;
+	u32 len;
+	u32 lkey;
+};
+
+/**
+ * struct rnic_sgl - a list and a position in it
+ * @sge:	the list; the owner keeps it alive
+ * @num:	its length
+ * @cur:	SGE the next octet is in
+ * @off:	offset of the next octet in it
+ * @left:	octets from here to the end
+ */
+struct rnic_sgl {
+	const struct rnic_sge *sge;
+	u8 num;
+	u8 cur;
+	u32 off;
+	u32 left;
+};
+
+/**
+ * typedef rnic_fill_fn - writes the next octets of a source
+ * @src:	the source, as given to rnic_sgl_fill()
+ * @to:		where to; at least @n octets long
+ * @n:		octets
+ *
+ * Called with softirqs off; must not sleep.
+ *
+ * Return: 0, or a negative errno that rnic_sgl_fill() hands back.
+ */
+typedef int (*rnic_fill_fn)(void *src, struct iov_iter *to, u32 n);
+
+int rnic_sgl_init(struct rnic_sgl *sgl, const struct rnic_sge *sge, u8 num);
+int rnic_sgl_check(struct rnic_dev *dev, struct ib_pd *pd,
+		   const struct rnic_sgl *sgl, int access,
+		   enum rnic_mr_fault *fault);
+int rnic_sgl_copy_from(struct rnic_dev *dev, struct ib_pd *pd,
+		       struct rnic_sgl *sgl, void *dst, u32 n,
+		       enum rnic_mr_fault *fault);
+int rnic_sgl_fill(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_sgl *sgl,
+		  u32 n, rnic_fill_fn fill, void *src,
+		  enum rnic_mr_fault *fault);
+
+#endif /* _RNIC_SGL_H */

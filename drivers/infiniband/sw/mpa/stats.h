@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Counters of one device, shown by "rdma statistic show link <dev>/1" and in
+ * /sys/class/infiniband/<dev>/ports/1/hw_counters/.
+ */
+#ifndef _RNIC_STATS_H
+#define _RNIC_STATS_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+/**
+ * enum rnic_stat - index of a counter
+ *
+ * The two message blocks are in the order of the RDMAP opcodes, so that
+ * RNIC_STAT_TX_MSG + opcode is the counter of that opcode. A message is counted
+ * when its last octet was sent or placed.
+ *
+ * @RNIC_STAT_TX_FPDUS: FPDUs handed to TCP
+ * @RNIC_STAT_RX_FPDUS: FPDUs received whole
+ * @RNIC_STAT_TX_OCTETS: DDP payload sent
+ * @RNIC_STAT_RX_OCTETS: DDP payload placed
+ * @RNIC_STAT_TX_MSG: first of the eight counters of messages sent
+ * @RNIC_STAT_TX_LAST: last of these
+ * @RNIC_STAT_RX_MSG: first of the eight counters of messages received
+ * @RNIC_STAT_RX_LAST: last of these
+ * @RNIC_STAT_RX_CRC_ERRORS: FPDUs with a wrong CRC
+ * @RNIC_STAT_RX_FRAMING_ERRORS: FPDUs with wrong length or Marker
+ * @RNIC_STAT_RX_HEADER_ERRORS: DDP or RDMAP header refused
+ * @RNIC_STAT_RX_ACCESS_ERRORS: STag, bounds, access or PD refused to the peer
+ * @RNIC_STAT_RX_NO_RECEIVE: a Send found no receive posted
+ * @RNIC_STAT_STARTUPS_OK: connections that reached RDMA mode
+ * @RNIC_STAT_STARTUPS_FAILED: startups that ended in an error
+ * @RNIC_STAT_STARTUPS_TIMEOUT: startups given up for time
+ * @RNIC_STAT_STARTUPS_REJECTED: rejected, by either side
+ * @RNIC_STAT_PENDING_OVERFLOW: refused since max_pending startups are open
+ * @RNIC_STAT_BACKLOG_OVERFLOW: refused since a listener's backlog is full
+ * @RNIC_STAT_CONN_RESET: connections that ended without a close
+ * @RNIC_STAT_CQ_OVERFLOW: completions that found their CQ full
+ * @RNIC_STAT_BAD_WQES: work requests refused when taken from a ring
+ * @RNIC_STAT_DOORBELLS: doorbells rung by user space
+ * @RNIC_STAT_N: number of counters
+ */
+enum rnic_stat {
+	RNIC_STAT_TX_FPDUS,
+	RNIC_STAT_RX_FPDUS,
+	RNIC_STAT_TX_OCTETS,
+	RNIC_STAT_RX_OCTETS,
+	RNIC_STAT_TX_MSG,
+	RNIC_STAT_TX_LAST = RNIC_STAT_TX_MSG + 7,
+	RNIC_STAT_RX_MSG,
+	RNIC_STAT_RX_LAST = RNIC_STAT_RX_MSG + 7,
+	RNIC_STAT_RX_CRC_ERRORS,
+	RNIC_STAT_RX_FRAMING_ERRORS,
+	RNIC_STAT_RX_HEADER_ERRORS,
+	RNIC_STAT_RX_ACCESS_ERRORS,
+	RNIC_STAT_RX_NO_RECEIVE,
+	RNIC_STAT_STARTUPS_OK,
+	RNIC_STAT_STARTUPS_FAILED,
+	RNIC_STAT_STARTUPS_TIMEOUT,
+	RNIC_STAT_STARTUPS_REJECTED,
+	RNIC_STAT_PENDING_OVERFLOW,
+	RNIC_STAT_BACKLOG_OVERFLOW,
+	RNIC_STAT_CONN_RESET,
+	RNIC_STAT_CQ_OVERFLOW,
+	RNIC_STAT_BAD_WQES,
+	RNIC_STAT_DOORBELLS,
+	RNIC_STAT_N
+};
+
+/**
+ * struct rnic_stats - one CPU's share of a device's counters
+ * @v:	values, by enum rnic_stat
+ */
+struct rnic_stats {
+	u64 v[RNIC_STAT_N];
+};
+
+struct ib_device;
+struct rdma_hw_stats;
+
+struct rdma_hw_stats *rnic_stats_alloc_port(struct ib_device *ibdev, u32 port);
+int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		   u32 port, int index);
+
+/* Any context: dev is a struct rnic_dev *. */
+#define rnic_stat_add(dev, stat, n) \
+	this_cpu_add((dev)->stats->v[stat], n)
+#define rnic_stat_inc(dev, stat) \
+	rnic_stat_add(dev, stat, 1)
+
+#endif /* _RNIC_STATS_H */
