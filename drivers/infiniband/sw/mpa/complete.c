@@ -23,7 +23,7 @@ u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
 	qp->sent[slot] = (struct rnic_sent) {
 		.id = wqe->id,
 		.op = wqe->op,
-		.signaled = qp->sig_all || wqe->flags & RNIC_WQE_SIGNALED,
+		.signaled = wqe->flags & RNIC_WQE_SIGNALED,
 		.len = wqe->len,
 		.inval = wqe->op == RNIC_OP_READ_INV ? wqe->sge[0].lkey : 0,
 	};

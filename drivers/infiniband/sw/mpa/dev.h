@@ -77,11 +77,17 @@ struct rnic_settings {
  * @ep_lock:	protects @eps
  * @eps:	endpoints of this device
  * @pending:	half-open startups, against rnic_settings.max_pending
+ * @requests:	endpoints that wait for the consumer, by the number iw_cm has
+ * @next_id:	where the search for such a number goes on
+ * @idle:	woken when @eps becomes empty
  */
 struct rnic_cm_dev {
 	spinlock_t ep_lock; /* see above */
 	struct list_head eps;
 	atomic_t pending;
+	struct xarray requests;
+	u32 next_id;
+	wait_queue_head_t idle;
 };
 
 /**
@@ -101,6 +107,7 @@ struct rnic_cm_dev {
  * @width:	enum ib_port_width, as of the last link event
  * @port_state:	enum ib_port_state last reported by an event; under RTNL
  * @qps:	QPN to struct rnic_qp
+ * @next_qpn:	where the search for a free QPN goes on
  * @mrs:	STag index to struct rnic_mr, read under RCU
  * @mr_next:	where the search for a free STag index goes on
  * @dma_mr:	stands for the local DMA lkey (0) of kernel consumers
@@ -123,6 +130,7 @@ struct rnic_dev {
 	u8 width;
 	enum ib_port_state port_state;
 	struct xarray qps;
+	u32 next_qpn;
 	struct xarray mrs;
 	u32 mr_next;
 	struct rnic_mr *dma_mr;

@@ -4,7 +4,6 @@
  */
 #include <linux/module.h>
 
-#include "cm.h"
 #include "dev.h"
 #include "qp.h"
 
@@ -12,21 +11,16 @@ static int __init rnic_init(void)
 {
 	int ret;
 
-	ret = rnic_qp_init();
+	ret = rnic_io_init();
 	if (ret)
 		return ret;
-	ret = rnic_cm_init();
-	if (ret)
-		goto qp_exit;
 	ret = rnic_link_init();
 	if (ret)
-		goto cm_exit;
+		goto io_exit;
 	return 0;
 
-cm_exit:
-	rnic_cm_exit();
-qp_exit:
-	rnic_qp_exit();
+io_exit:
+	rnic_io_exit();
 	return ret;
 }
 
@@ -34,8 +28,7 @@ static void __exit rnic_exit(void)
 {
 	rnic_link_exit();
 	rnic_dev_remove_all();
-	rnic_cm_exit();
-	rnic_qp_exit();
+	rnic_io_exit();
 }
 
 module_init(rnic_init);

@@ -46,7 +46,6 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	if (qp->sq.user) {
 		if (wr)
 			return -EINVAL;
-		rnic_stat_inc(rnic_dev(ibqp->device), RNIC_STAT_DOORBELLS);
 		rnic_qp_doorbell(qp);
 		return 0;
 	}

@@ -39,7 +39,8 @@ static int check_init_attr(const struct ib_qp_init_attr *attr)
 	return 0;
 }
 
-static int make_rings(struct rnic_qp *qp, const struct ib_qp_cap *cap, struct ib_ucontext *uctx)
+static int make_rings(struct rnic_qp *qp, const struct ib_qp_cap *cap, bool sig_all,
+		      struct ib_ucontext *uctx)
 {
 	int ret;
 
@@ -51,6 +52,7 @@ static int make_rings(struct rnic_qp *qp, const struct ib_qp_cap *cap, struct ib
 		if (ret)
 			goto err_sq;
 	}
+	qp->sq.sig_all = sig_all;
 	qp->sent = kvcalloc(qp->sq.size, sizeof(*qp->sent), GFP_KERNEL);
 	if (qp->sent)
 		return 0;
@@ -93,7 +95,6 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	qp->scq = rnic_cq(attr->send_cq);
 	qp->rcq = rnic_cq(attr->recv_cq ? attr->recv_cq : attr->send_cq);
 	qp->srq = attr->srq ? rnic_srq(attr->srq) : NULL;
-	qp->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 }
 
 /**
@@ -117,7 +118,8 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 	if (!rnic_dev_charge(dev, RNIC_OBJ_QP))
 		return -ENOMEM;
 	init_fields(qp, attr);
-	ret = make_rings(qp, &attr->cap, rnic_udata_uctx(udata));
+	ret = make_rings(qp, &attr->cap, attr->sq_sig_type == IB_SIGNAL_ALL_WR,
+			 rnic_udata_uctx(udata));
 	if (ret)
 		goto err_charge;
 	ret = xa_alloc_cyclic(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(2, 0xffffff),
@@ -126,7 +128,7 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 		goto err_rings;
 	set_cap(qp, &attr->cap);
 	if (udata) {
-		ret = rnic_verbs_qp_uresp(udata, ibqp->qp_num, &qp->sq, qp->srq ? NULL : &qp->rq);
+		ret = rnic_verbs_qp_uresp(udata, ibqp->qp_num, &qp->sq, &qp->rq);
 		if (ret)
 			goto err_qpn;
 	}
@@ -299,7 +301,7 @@ int rnic_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->recv_cq = ibqp->recv_cq;
 	init->srq = ibqp->srq;
 	init->cap = qp->cap;
-	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
 	init->qp_type = IB_QPT_RC;
 	return 0;
 }

@@ -157,7 +157,6 @@ struct rnic_rx {
  * @rq_lock:	serialises kernel producers of @rq; interrupts off
  * @sq:		send queue
  * @rq:		receive queue, not used with @srq
- * @sig_all:	every send work request is signaled
  * @access:	IB_ACCESS_* the peer may use
  * @ird:	inbound Reads agreed on, for rnic_qp_query()
  * @ord:	outbound Reads agreed on, likewise
@@ -189,7 +188,6 @@ struct rnic_qp {
 	spinlock_t rq_lock;
 	struct rnic_sq sq;
 	struct rnic_rq rq;
-	bool sig_all;
 	int access;
 	u32 ird;
 	u32 ord;

@@ -134,16 +134,12 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, int
 	if (!seg->len)
 		return WIRE_OK;
 	payload_init(&pl, p, seg->hdr_len);
-	local_bh_disable();
 	mr = rnic_mr_get(qp->dev, qp->ibqp.pd, seg->stag, seg->to, seg->len, access, &fault);
-	if (!mr) {
-		local_bh_enable();
+	if (!mr)
 		return tagged_fault(fault);
-	}
 	rnic_mr_iter(mr, seg->to, seg->len, ITER_DEST, &it);
 	ret = payload_copy(&pl, &it.iter, seg->len);
 	rnic_mr_put(mr);
-	local_bh_enable();
 	return ret ? WIRE_DDP_LOCAL : WIRE_OK;
 }
 
@@ -221,14 +217,11 @@ static enum wire_err rx_read_request(struct rnic_qp *qp, const struct ddp_seg *s
 	if (r.len) {
 		if (!(qp->access & IB_ACCESS_REMOTE_READ))
 			return WIRE_RDMAP_ACCESS;
-		local_bh_disable();
 		mr = rnic_mr_get(qp->dev, qp->ibqp.pd, r.src_stag, r.src_to, r.len,
 				 IB_ACCESS_REMOTE_READ, &fault);
-		if (mr)
-			rnic_mr_put(mr);
-		local_bh_enable();
 		if (!mr)
 			return read_fault(fault);
+		rnic_mr_put(mr);
 	}
 	return rnic_read_in_push(&qp->readq, &r) ? WIRE_OK : WIRE_DDP_U_NOBUF;
 }

@@ -298,7 +298,6 @@ static enum rnic_mr_fault copy_response(struct rnic_qp *qp, void *dst, u32 n)
 	struct rnic_mr *mr;
 	size_t got;
 
-	local_bh_disable();
 	mr = rnic_mr_get(qp->dev, qp->ibqp.pd, tx->src, tx->src_to, n, IB_ACCESS_REMOTE_READ,
 			 &fault);
 	if (mr) {
@@ -308,7 +307,6 @@ static enum rnic_mr_fault copy_response(struct rnic_qp *qp, void *dst, u32 n)
 		fault = got == n ? RNIC_MR_OK : RNIC_MR_BOUNDS;
 		tx->src_to += n;
 	}
-	local_bh_enable();
 	return fault;
 }
 
