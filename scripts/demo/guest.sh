@@ -113,7 +113,7 @@ rate() {
 }
 
 run_perftest() {
-	local program=$1 shows=$2 count=1000 start
+	local program=$1 shows=$2 count=400 start
 	local args=(-R -F -s 65536 -n "$count")
 
 	say "$program: $((count / 16)) MiB in messages of 64 KiB"

@@ -8,5 +8,5 @@ set -euo pipefail
 "$TOP/scripts/deps.sh" build check
 module=$("$TOP/scripts/module.sh")
 step "starting a virtual machine: Linux $(guest_release), this machine's files read-only"
-exec "$TOP/scripts/vm/run.sh" -c 2 -m 2G -t 240 -- \
+exec "$TOP/scripts/vm/run.sh" -c 2 -m 2G -t 300 -- \
 	scripts/demo/guest.sh "${RDMA_TYPE:-mpa}" "$module"

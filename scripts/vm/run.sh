@@ -74,7 +74,7 @@ write_control_files() {
 	{ printf 'exec'; printf ' %q' "$@"; echo; } > "$dir/command"
 	{
 		printf 'moddir=%q\n' "$moddir"
-		echo "hang_after=$((seconds > 30 ? seconds - 15 : seconds / 2))"
+		echo "hang_after=$((seconds > 160 ? seconds - 40 : seconds * 3 / 4))"
 		echo "share_out=${outdir:+1}"
 	} > "$dir/settings"
 }
