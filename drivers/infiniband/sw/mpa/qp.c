@@ -358,6 +358,14 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->closing = false;
 	qp->fin = false;
 	qp->event = -1;
+	/*
+	 * rdma_cm sets no rights at all on the connecting side (it knows no
+	 * better before there is an iw_cm_id) and read and write on the other.
+	 * MRs decide then. Rights set on a connected queue pair are taken
+	 * literally.
+	 */
+	if (!qp->access)
+		WRITE_ONCE(qp->access, IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE);
 	WRITE_ONCE(qp->ord, agreed->ord);
 	WRITE_ONCE(qp->ird, agreed->ird);
 }

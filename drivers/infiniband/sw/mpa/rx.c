@@ -196,7 +196,7 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 
 static enum wire_err rx_write(struct pass *p, const struct ddp_seg *seg)
 {
-	if (seg->len && !(p->qp->access & IB_ACCESS_REMOTE_WRITE))
+	if (seg->len && !(READ_ONCE(p->qp->access) & IB_ACCESS_REMOTE_WRITE))
 		return WIRE_RDMAP_ACCESS;
 	return place_tagged(p, seg, IB_ACCESS_REMOTE_WRITE);
 }
@@ -215,7 +215,7 @@ static enum wire_err rx_read_request(struct rnic_qp *qp, const struct ddp_seg *s
 	struct rnic_mr *mr;
 
 	if (r.len) {
-		if (!(qp->access & IB_ACCESS_REMOTE_READ))
+		if (!(READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ))
 			return WIRE_RDMAP_ACCESS;
 		mr = rnic_mr_get(qp->dev, qp->ibqp.pd, r.src_stag, r.src_to, r.len,
 				 IB_ACCESS_REMOTE_READ, &fault);
