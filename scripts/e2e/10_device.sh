@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Devices: made, listed, asked, set, and taken away in every way there is.
+# Devices: made, listed, asked and taken away in every way there is.
 
 port_state() { cat "/sys/class/infiniband/$1/ports/1/state"; }
 port_is() { [[ $(port_state "$1") == *"$2"* ]]; }
@@ -103,60 +103,4 @@ devinfo() {
 		max_srq max_srq_wr max_qp_rd_atom gid_tbl_len; do
 		grep -qE "^\s*$key:\s+(0x)?0*[1-9a-f]" "$WORK/devinfo.log" || fail "$key"
 	done
-}
-
-setting() { cat "/sys/class/infiniband/mpa0/mpa/$1"; }
-set_to() { echo "$2" >"/sys/class/infiniband/mpa0/mpa/$1"; }
-
-# setting_takes NAME VALUES...: each is kept; what follows "--" is refused
-setting_takes() {
-	local name=$1 old value
-	old=$(setting "$name")
-	shift
-	while [ "$1" != -- ]; do
-		set_to "$name" "$1" || fail "$name=$1 refused"
-		value=$(setting "$name")
-		[[ $value == *"$1"* ]] || fail "$name is '$value' after '$1'"
-		shift
-	done
-	for value in "${@:2}"; do
-		must_fail "Invalid argument" set_to "$name" "$value"
-	done
-	set_to "$name" "$old" || fail "$name: its first value '$old' is refused"
-}
-
-scenario settings 15 "the settings in sysfs: defaults, good values, bad values"
-settings() {
-	dirty
-	[[ $(setting crc) == *required* ]] || fail "crc: $(setting crc)"
-	[ "$(setting markers)" = 0 ] || fail "markers: $(setting markers)"
-	[ "$(setting revision)" = 2 ] || fail "revision: $(setting revision)"
-	setting_takes crc off required -- yes 2 ''
-	setting_takes markers 1 0 -- 2 -1 x
-	setting_takes revision 1 2 -- 0 3 x
-	setting_takes rtr none send write read -- x 7
-	setting_takes startup_timeout_ms 1000 20000 -- -1 x
-	setting_takes max_pending 1 100 -- -1 x
-}
-
-scenario revision_1 20 "rping with MPA revision 1 on either side, and with CRC off"
-revision_1() {
-	dirty
-	set_to revision 1
-	rping_pair b a "$B4" 4096
-	rping_pair a b "$A4" 4096
-	set_to crc off
-	rping_pair b a "$B4" 4096
-	echo off >/sys/class/infiniband/mpa1/mpa/crc
-	rping_pair b a "$B4" 64000
-}
-
-scenario statistics 15 "rdma statistic shows counters that move"
-statistics() {
-	local before after
-	before=$(rdma statistic show link mpa0/1)
-	[[ $before == *mpa0/1* ]] || fail "no counters: '$before'"
-	rping_pair b a "$B4" 64
-	after=$(rdma statistic show link mpa0/1)
-	[ "$before" != "$after" ] || fail "no counter moved: $after"
 }

@@ -14,39 +14,42 @@ perf() {
 	grep -qE '^ *[0-9]+ +[0-9]+ ' "$WORK/client.log" || fail "the client has no result"
 }
 
-# Events (-e) where they work: ib_write_bw has none, and ib_send_bw loses count
-# of them with fewer than 100 messages. Polling takes both processors here.
+# Events (-e) where they work: ib_write_bw has none. ib_send_bw polls 16 completions
+# an event and then waits for the next one, so it can hang on any device whose
+# events stand for new completions only: it stays with small, moderated messages.
+# Polling takes both processors here.
 declare -A EVENTS=([send]=-e [write]='' [read]=-e) COUNT=([send]=100 [write]=20 [read]=20)
+declare -A SIZE=([send]=4000 [write]=65536 [read]=65536)
 
 for op in send write read; do
 	more="${EVENTS[$op]} -n ${COUNT[$op]}"
 
 	scenario "${op}_bw_qp4" 30 "ib_${op}_bw, 4 queue pairs"
 	eval "${op}_bw_qp4() {
-		perf ib_${op}_bw -q 4 $more -s 16384
+		perf ib_${op}_bw -q 4 $more -s ${SIZE[$op]}
 		perf ib_${op}_bw -q 4 $more -s 2
 	}"
 
 	scenario "${op}_bw_both" 30 "ib_${op}_bw in both directions, 1 and 4 queue pairs"
 	eval "${op}_bw_both() {
-		perf ib_${op}_bw -b $more -s 65536
+		perf ib_${op}_bw -b $more -s ${SIZE[$op]}
 		perf ib_${op}_bw -b -q 4 $more -s 5000
 	}"
 done
 
-scenario send_bw_sizes 60 "ib_send_bw, 2 octets to 8 MiB"
+scenario send_bw_sizes 90 "ib_send_bw, 2 octets to 8 MiB"
 send_bw_sizes() { perf ib_send_bw -a -n 5; }
 
-scenario write_bw_sizes 60 "ib_write_bw, 2 octets to 8 MiB"
+scenario write_bw_sizes 90 "ib_write_bw, 2 octets to 8 MiB"
 write_bw_sizes() { perf ib_write_bw -a -n 5; }
 
-scenario read_bw_sizes 60 "ib_read_bw, 2 octets to 8 MiB, with events"
+scenario read_bw_sizes 90 "ib_read_bw, 2 octets to 8 MiB, with events"
 read_bw_sizes() { perf ib_read_bw -a -e -n 5; }
 
 scenario send_bw_events 40 "ib_send_bw with events, some sizes"
 send_bw_events() {
 	local size
-	for size in 2 1449 65536; do
+	for size in 2 1449; do
 		perf ib_send_bw -e -n 100 -s "$size"
 	done
 }

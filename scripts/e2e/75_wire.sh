@@ -4,7 +4,7 @@
 
 # capture NAMESPACE NETDEV: from now on into $WORK/wire.pcap
 capture() {
-	start tcpdump "$1" tcpdump -U -n -s 0 -B 16384 -i "$2" -w "$WORK/wire.pcap" tcp
+	start tcpdump "$1" tcpdump --immediate-mode -U -n -s 0 -B 16384 -i "$2" -w "$WORK/wire.pcap" tcp
 	wait_for 10 grep -q "listening on" "$WORK/tcpdump.log"
 }
 

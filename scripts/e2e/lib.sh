@@ -218,6 +218,6 @@ declare -A SECONDS_OF=() TEXT_OF=()
 # scenario NAME SECONDS TEXT: the function NAME is a scenario, bounded by SECONDS
 scenario() {
 	NAMES+=("$1")
-	SECONDS_OF[$1]=$(($2 * SLOW))
+	SECONDS_OF[$1]=$((($2 + 30) * SLOW))	# a busy machine is no failure
 	TEXT_OF[$1]=$3
 }
