@@ -4,6 +4,7 @@
 #include <linux/string.h>
 #include <asm/unaligned.h>
 #include <wire/ddp.h>
+#include <wire/mpa.h>
 #include "suites.h"
 
 static const u8 opcodes[] = {
@@ -33,6 +34,9 @@ static enum shows rule(enum wire_err err)
 		return err <= WIRE_MPA_RTR ? SHOWS_NONE : SHOWS_DDP;
 	}
 }
+
+/* The receiver keeps all of the longest Terminate. */
+static_assert(sizeof(struct ddp_untagged_hdr) + RDMAP_TERM_MAX <= MPA_RX_HDR_MAX);
 
 static u32 segment(u8 opcode, u8 *hdr)
 {

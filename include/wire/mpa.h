@@ -20,8 +20,8 @@
 #define MPA_ULPDU_MAX		64768
 /* Largest FPDU on the wire: 64768 octets with 128 Markers (vector B18). */
 #define MPA_FPDU_MAX		65288
-/* ULPDU octets the receiver keeps for the header parser. */
-#define MPA_RX_HDR_MAX		64
+/* ULPDU octets the receiver keeps for the header parser: a whole Terminate. */
+#define MPA_RX_HDR_MAX		72
 
 /**
  * mpa_mulpdu() - the largest ULPDU for a segment size (SEG-01 to SEG-04)
