@@ -174,6 +174,9 @@ static void short_ulpdus(struct kunit *test)
 			memcpy(exact + 1, hdr, len);
 			KUNIT_EXPECT_EQ_MSG(test, ddp_parse(&seg, exact + 1, len, len),
 					    WIRE_DDP_LOCAL, "opcode %u, %u octets", op, len);
+			/* more octets at hand than belong to it, or fewer */
+			KUNIT_EXPECT_EQ(test, ddp_parse(&seg, hdr, full, len), WIRE_DDP_LOCAL);
+			KUNIT_EXPECT_EQ(test, ddp_parse(&seg, hdr, len, full), WIRE_DDP_LOCAL);
 		}
 		KUNIT_EXPECT_EQ(test, parse(hdr, full), WIRE_OK);
 	}

@@ -93,11 +93,3 @@ u32 model_random(u32 *state)
 	*state ^= *state << 5;
 	return *state;
 }
-
-u8 *model_alloc(struct kunit *test, u32 size)
-{
-	u8 *p = kunit_kzalloc(test, size, GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	return p;
-}

@@ -37,6 +37,12 @@ u32 model_vector(const struct fpdu_vector *v, u8 *ulpdu, u8 *out);
 u32 model_random(u32 *state);
 
 /* Zeroed octets or the end of the case. */
-u8 *model_alloc(struct kunit *test, u32 size);
+static inline u8 *model_alloc(struct kunit *test, u32 size)
+{
+	u8 *p = kunit_kzalloc(test, size, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	return p;
+}
 
 #endif

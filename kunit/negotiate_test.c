@@ -123,6 +123,7 @@ static void depths_fit(struct kunit *test, struct deal *d)
 
 	KUNIT_ASSERT_TRUE(test, strike(d));
 	KUNIT_ASSERT_EQ(test, d->err, WIRE_OK);
+	KUNIT_ASSERT_TRUE(test, d->at_r.ird <= d->r.ird_max);
 	if (o_number) {
 		KUNIT_ASSERT_TRUE(test, d->at_i.ord <= d->at_r.ird);
 		/* at least one for the RTR, else never more than asked for */
@@ -188,6 +189,30 @@ static void depths_beyond_the_field(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, d.req.ird == 0x3ffe && d.req.ord == 0x3ffe);
 	KUNIT_EXPECT_TRUE(test, d.rep.ird == 0x3ffe && d.rep.ord == 0x3ffe);
 	KUNIT_EXPECT_EQ(test, d.err, WIRE_OK);
+}
+
+/* P2P-21: nor does a Reply that leaves it to the ULP change such a depth */
+static void reply_leaves_ord_alone(struct kunit *test)
+{
+	struct deal d = offers(1, 0x8000, 1, 1);
+
+	KUNIT_ASSERT_TRUE(test, strike(&d));
+	d.rep.ird = ULP;
+	KUNIT_EXPECT_EQ(test, mpa_conclude(&d.at_i, &d.i, &d.req, &d.rep), WIRE_OK);
+	KUNIT_EXPECT_EQ(test, d.at_i.ord, 0x8000);
+}
+
+/* What was offered is there, whatever the limit says now */
+static void offered_ird_counts(struct kunit *test)
+{
+	struct deal d = offers(16, 16, 16, 16);
+
+	d.i.ird_max = 8;
+	KUNIT_ASSERT_TRUE(test, strike(&d));
+	KUNIT_EXPECT_EQ(test, d.rep.ord, 16);
+	KUNIT_EXPECT_EQ(test, d.err, WIRE_OK);
+	d.rep.ord = 17;
+	KUNIT_EXPECT_EQ(test, mpa_conclude(&d.at_i, &d.i, &d.req, &d.rep), WIRE_MPA_IRD);
 }
 
 /* P2P-17, ERR-15: a Reply's ORD above what can be served is code 6 */
@@ -337,6 +362,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(all_depths),
 	KUNIT_CASE(depths_left_to_the_ulp),
 	KUNIT_CASE(depths_beyond_the_field),
+	KUNIT_CASE(reply_leaves_ord_alone),
+	KUNIT_CASE(offered_ird_counts),
 	KUNIT_CASE(insufficient_ird),
 	KUNIT_CASE(all_rtr),
 	KUNIT_CASE(odd_rtr_replies),

@@ -4,6 +4,7 @@
 #include <linux/string.h>
 #include <asm/unaligned.h>
 #include <wire/ddp.h>
+#include <wire/mpa.h>
 #include "suites.h"
 
 static const u8 opcodes[] = {
@@ -33,6 +34,9 @@ static enum shows rule(enum wire_err err)
 		return err <= WIRE_MPA_RTR ? SHOWS_NONE : SHOWS_DDP;
 	}
 }
+
+/* The receiver keeps all of the longest Terminate. */
+static_assert(sizeof(struct ddp_untagged_hdr) + RDMAP_TERM_MAX <= MPA_RX_HDR_MAX);
 
 static u32 segment(u8 opcode, u8 *hdr)
 {
@@ -157,7 +161,7 @@ static void partial_headers(struct kunit *test)
 /* What other ends may send: each combination of M, D, R; reserved bits set */
 static void flag_combinations(struct kunit *test)
 {
-	u8 buf[64];
+	u8 buf[64], back[64];
 	u32 flags, t;
 
 	for (flags = 0; flags < 8; flags++) {
@@ -176,6 +180,10 @@ static void flag_combinations(struct kunit *test)
 					  term.has_rdmap == r);
 			KUNIT_EXPECT_EQ(test, term.hdr_len, need - 4 - (m || d ? 2 : 0));
 			KUNIT_EXPECT_EQ(test, term.etype << 8 | term.code, 0x206);
+			/* and as we would say it, reserved bits clear */
+			put_unaligned_be32(0x02060000 | flags << 13, buf);
+			KUNIT_EXPECT_EQ(test, rdmap_term_build(&term, back), need);
+			KUNIT_EXPECT_EQ(test, memcmp(back, buf, need), 0);
 		}
 	}
 }

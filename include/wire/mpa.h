@@ -20,8 +20,8 @@
 #define MPA_ULPDU_MAX		64768
 /* Largest FPDU on the wire: 64768 octets with 128 Markers (vector B18). */
 #define MPA_FPDU_MAX		65288
-/* ULPDU octets the receiver keeps for the header parser. */
-#define MPA_RX_HDR_MAX		64
+/* ULPDU octets the receiver keeps for the header parser: a whole Terminate. */
+#define MPA_RX_HDR_MAX		72
 
 /**
  * mpa_mulpdu() - the largest ULPDU for a segment size (SEG-01 to SEG-04)
@@ -138,8 +138,6 @@ u32 mpa_tx_end(struct mpa_tx *tx);
  * @ulpdu_len:	ULPDU_Length of the current FPDU, valid when @size is not 0
  * @hdr_len:	octets in @hdr
  * @hdr:	the first ULPDU octets
- *
- * The rest is private to wire/mpa.c.
  */
 struct mpa_rx {
 	u32 pos;
@@ -150,11 +148,12 @@ struct mpa_rx {
 	u32 size;
 	u16 ulpdu_len;
 	u16 hdr_len;
+	u8 hdr[MPA_RX_HDR_MAX];
+	/* private: of wire/mpa.c */
 	u32 run;		/* running CRC */
 	u32 start;		/* offset of ULPDU_Length: 0, or 4 after a Marker */
 	bool astray;		/* a Marker of this FPDU points elsewhere */
 	u8 field[4];		/* length, Marker or CRC octets being gathered */
-	u8 hdr[MPA_RX_HDR_MAX];
 };
 
 /**

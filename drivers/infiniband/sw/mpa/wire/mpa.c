@@ -194,7 +194,6 @@ static void rx_arm(struct mpa_rx *rx)
 	rx->hdr_len = 0;
 	rx->run = CRC_SEED;
 	rx->start = rx->markers && !to_marker(rx->pos) ? MPA_MARKER_SIZE : 0;
-	rx->astray = false;
 }
 
 void mpa_rx_init(struct mpa_rx *rx, bool markers, bool crc)
@@ -245,7 +244,7 @@ static void rx_content(struct mpa_rx *rx, const u8 *data, u32 len)
 	u32 keep = min_t(u32, rx->ulpdu_len, MPA_RX_HDR_MAX) - rx->hdr_len;
 
 	if (!rx->size) {
-		memcpy(rx->field + rx->seen - rx->start, data, len);
+		memcpy(rx->field + (rx->seen - rx->start), data, len);
 		return;
 	}
 	len = min(len, keep);
