@@ -164,9 +164,16 @@ static void set_depths(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	ep->own.ord = min_t(u32, param->ord, RNIC_MAX_RD_ATOM);
 }
 
-static int start_connect(struct rnic_ep *ep, struct iw_cm_id *cm_id)
+/**
+ * rnic_cm_start_connect() - let TCP connect
+ * @ep:	endpoint with @cm_id and without a socket, @lock held
+ *
+ * Return: 0, or -errno and still no socket.
+ */
+int rnic_cm_start_connect(struct rnic_ep *ep)
 {
 	struct net_device *ndev = rnic_dev_netdev(ep->dev);
+	struct iw_cm_id *cm_id = ep->cm_id;
 	int ret;
 
 	if (!ndev)
@@ -215,12 +222,13 @@ int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	rnic_ep_get(ep);
 	mutex_lock(&ep->lock);
 	ret = pd_fits(ep, param->private_data_len) ? prepare_connect(ep, param) : -EINVAL;
+	take_cm_id(ep, cm_id);
 	if (!ret)
-		ret = start_connect(ep, cm_id);
+		ret = rnic_cm_start_connect(ep);
 	if (ret) {
+		put_cm_id(ep);
 		rnic_ep_done(ep);
 	} else {
-		take_cm_id(ep, cm_id);
 		rnic_ep_arm(ep, READ_ONCE(ep->dev->set.startup_timeout_ms));
 		/* Over lo TCP may be through already. */
 		rnic_ep_kick(ep);

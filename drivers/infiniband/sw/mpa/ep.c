@@ -380,10 +380,35 @@ static void request_arrived(struct rnic_ep *ep)
 	rnic_cm_request(ep, pd);
 }
 
+/*
+ * A peer that knows revision 1 only closes on an enhanced Request: ask again
+ * without the enhancements (RFC 6581 section 10). The deadline goes on.
+ *
+ * Return: the second attempt is on its way.
+ */
+static bool fall_back(struct rnic_ep *ep, int err)
+{
+	if (!ep->initiator || ep->own.rev < 2 || ep->have)
+		return false;
+	if (err != -ECONNRESET && err != -EPIPE)
+		return false;
+	rnic_sock_close(&ep->s);
+	ep->own.rev = 1;
+	mpa_request(&ep->req, &ep->own, ep->pd_len);
+	ep->state = RNIC_EP_CONNECTING;
+	if (rnic_cm_start_connect(ep))
+		return false;
+	rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_FALLBACK);
+	rnic_ep_kick(ep);
+	return true;
+}
+
 static void startup_receive(struct rnic_ep *ep)
 {
 	int ret = gather(ep);
 
+	if (ret < 0 && fall_back(ep, ret))
+		return;
 	if (ret < 0)
 		startup_failed(ep, ret, RNIC_STAT_STARTUPS_FAILED);
 	else if (ret && ep->initiator)

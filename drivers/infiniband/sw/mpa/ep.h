@@ -120,5 +120,6 @@ int rnic_ep_send_frame(struct rnic_ep *ep, const struct mpa_frame *f, const void
 void rnic_cm_request(struct rnic_ep *ep, const u8 *pd);
 void rnic_cm_reply(struct rnic_ep *ep, int status, const struct mpa_frame *rep, const u8 *pd);
 void rnic_cm_close(struct rnic_ep *ep);
+int rnic_cm_start_connect(struct rnic_ep *ep);
 
 #endif

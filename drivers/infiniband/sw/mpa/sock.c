@@ -153,23 +153,26 @@ static int addr_len(const struct sockaddr_storage *addr)
 					     sizeof(struct sockaddr_in);
 }
 
-/*
- * The port was chosen by rdma_cm in a port space of its own, so TCP may hold it
- * already: then any port will do, the peer never sees which one was meant.
- */
-static int bind_local(struct rnic_sock *s, struct sockaddr_storage *local)
+static int try_connect(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
+		       struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event)
 {
-	struct sockaddr_storage any = *local;
 	int ret;
 
-	ret = kernel_bind(s->sock, (struct sockaddr *)local, addr_len(local));
-	if (ret != -EADDRINUSE)
+	ret = create(s, net, remote->ss_family);
+	if (ret)
 		return ret;
-	if (any.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&any)->sin6_port = 0;
-	else
-		((struct sockaddr_in *)&any)->sin_port = 0;
-	return kernel_bind(s->sock, (struct sockaddr *)&any, addr_len(&any));
+	if (tos >= 0 && remote->ss_family == AF_INET)
+		ip_sock_set_tos(s->sock->sk, tos);
+	ret = kernel_bind(s->sock, (struct sockaddr *)local, addr_len(local));
+	if (ret)
+		goto err;
+	rnic_sock_hook(s, event);
+	ret = kernel_connect(s->sock, (struct sockaddr *)remote, addr_len(remote), O_NONBLOCK);
+	if (!ret || ret == -EINPROGRESS)
+		return 0;
+err:
+	rnic_sock_close(s);
+	return ret;
 }
 
 /**
@@ -181,30 +184,27 @@ static int bind_local(struct rnic_sock *s, struct sockaddr_storage *local)
  * @tos:	type of service, or -1
  * @event:	RNIC_SOCK_STATE tells when the connection stands or failed
  *
+ * The local port was chosen by rdma_cm in a port space of its own. When TCP
+ * cannot have it just now any other will do: the peer never learns which one
+ * was meant.
+ *
  * Context: process.
  * Return: 0 when TCP is on its way, else -errno and no socket.
  */
 int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
 		      struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event)
 {
+	struct sockaddr_storage any = *local;
 	int ret;
 
-	ret = create(s, net, remote->ss_family);
-	if (ret)
+	ret = try_connect(s, net, local, remote, tos, event);
+	if (ret != -EADDRINUSE && ret != -EADDRNOTAVAIL)
 		return ret;
-	if (tos >= 0 && remote->ss_family == AF_INET)
-		ip_sock_set_tos(s->sock->sk, tos);
-	ret = bind_local(s, local);
-	if (ret)
-		goto err;
-	rnic_sock_hook(s, event);
-	ret = kernel_connect(s->sock, (struct sockaddr *)remote, addr_len(remote), O_NONBLOCK);
-	if (ret && ret != -EINPROGRESS)
-		goto err;
-	return 0;
-err:
-	rnic_sock_close(s);
-	return ret;
+	if (any.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&any)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)&any)->sin_port = 0;
+	return try_connect(s, net, &any, remote, tos, event);
 }
 
 /**

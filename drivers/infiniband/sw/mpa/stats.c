@@ -37,6 +37,7 @@ static const struct rdma_stat_desc stat_descs[] = {
 	[RNIC_STAT_STARTUPS_OK]		= { .name = "startups_ok" },
 	[RNIC_STAT_STARTUPS_FAILED]	= { .name = "startups_failed" },
 	[RNIC_STAT_STARTUPS_TIMEOUT]	= { .name = "startups_timeout" },
+	[RNIC_STAT_STARTUPS_FALLBACK]	= { .name = "startups_fallback" },
 	[RNIC_STAT_STARTUPS_REJECTED]	= { .name = "startups_rejected" },
 	[RNIC_STAT_PENDING_OVERFLOW]	= { .name = "pending_overflow" },
 	[RNIC_STAT_BACKLOG_OVERFLOW]	= { .name = "backlog_overflow" },

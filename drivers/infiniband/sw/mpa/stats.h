@@ -32,6 +32,7 @@
  * @RNIC_STAT_STARTUPS_OK: connections that reached RDMA mode
  * @RNIC_STAT_STARTUPS_FAILED: startups that ended in an error
  * @RNIC_STAT_STARTUPS_TIMEOUT: startups given up for time
+ * @RNIC_STAT_STARTUPS_FALLBACK: asked again with MPA revision 1
  * @RNIC_STAT_STARTUPS_REJECTED: rejected, by either side
  * @RNIC_STAT_PENDING_OVERFLOW: refused since max_pending startups are open
  * @RNIC_STAT_BACKLOG_OVERFLOW: refused since a listener's backlog is full
@@ -58,6 +59,7 @@ enum rnic_stat {
 	RNIC_STAT_STARTUPS_OK,
 	RNIC_STAT_STARTUPS_FAILED,
 	RNIC_STAT_STARTUPS_TIMEOUT,
+	RNIC_STAT_STARTUPS_FALLBACK,
 	RNIC_STAT_STARTUPS_REJECTED,
 	RNIC_STAT_PENDING_OVERFLOW,
 	RNIC_STAT_BACKLOG_OVERFLOW,
