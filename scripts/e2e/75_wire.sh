@@ -121,9 +121,9 @@ wire_clean() {
 	decode iwarp_mpa.req iwarp_mpa.rev iwarp_mpa.crc_flag iwarp_mpa.marker_flag \
 		>"$WORK/startup.log"
 	judge -O iwarp_mpa -Y iwarp_mpa.fpdu >"$WORK/fpdus.txt"
-	grep -c 'CRC.*[Gg]ood' "$WORK/fpdus.txt" >"$WORK/good.log" ||
+	grep -c '(Good CRC32)' "$WORK/fpdus.txt" >"$WORK/good.log" ||
 		[ "$TYPE" = siw ] || fail "no FPDU with a good CRC"
-	! grep -m 3 'CRC.*[Bb]ad' "$WORK/fpdus.txt" || fail "a bad CRC"
+	! grep -m 3 '(Bad CRC' "$WORK/fpdus.txt" || fail "a bad CRC"
 	rm -f "$WORK/fpdus.txt"
 	note "$fpdus frames with FPDUs"
 }
