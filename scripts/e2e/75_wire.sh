@@ -111,7 +111,7 @@ wire_clean() {
 	capture a va
 	serve server b rping -s -V -C 5 -S 20000 -a "$B4" -p "$PORT"
 	run client a rping -c -V -C 5 -S 20000 -a "$B4" -p "$PORT"
-	perf ib_send_bw -e -n 100 -s 5000
+	perf ib_read_bw -e -n 20 -s 5000
 	end_capture
 	fpdus=$(decode iwarp_mpa.fpdu frame.number | wc -l)
 	[ "$fpdus" -gt 10 ] || fail "tshark sees $fpdus frames with FPDUs"
