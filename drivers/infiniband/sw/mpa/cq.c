@@ -5,12 +5,44 @@
  * Upcalls are made after the lock is dropped, since they may poll or arm. A CQ
  * outlives the QPs that complete into it: ib_core destroys it only when none is
  * left, and a QP's destruction waits for the last completion it is pushing.
+ *
+ * Late arming. A user's arming is a plain store into mapped memory: nobody sees
+ * it until the next completion. NICs raise the event at once when completions
+ * lie unread at that moment, and programs rely on it (perftest -e polls once
+ * after each event). So after an event the CQ is looked at again from time to
+ * time, for as long as something lies unread in it.
  */
 #include <rdma/uverbs_ioctl.h>
 
 #include "cq.h"
 #include "dev.h"
+#include "qp.h"
 #include "verbs.h"
+
+/* Longest pause between two looks for a late arming. */
+#define LATE_MAX	(HZ / 10)
+
+static void watch(struct rnic_cq *cq, unsigned long pause)
+{
+	cq->pause = min_t(unsigned long, pause, LATE_MAX);
+	queue_delayed_work(rnic_wq, &cq->late, cq->pause);
+}
+
+static void late_look(struct work_struct *work)
+{
+	struct rnic_cq *cq = container_of(work, struct rnic_cq, late.work);
+	bool unread, call = false;
+
+	spin_lock_irq(&cq->lock);
+	unread = rnic_cq_ring_unread(&cq->ring);
+	if (unread)
+		call = rnic_cq_ring_disarm(&cq->ring, false);
+	spin_unlock_irq(&cq->lock);
+	if (call && cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	if (unread)
+		watch(cq, call ? 1 : cq->pause * 2);
+}
 
 /**
  * rnic_cq_push() - complete a work request
@@ -55,6 +87,8 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	}
 	if (call && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
+	if (call && cq->ring.user)
+		watch(cq, 1);
 	return ret;
 }
 
@@ -81,6 +115,7 @@ int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -ENOMEM;
 
 	spin_lock_init(&cq->lock);
+	INIT_DELAYED_WORK(&cq->late, late_look);
 	ret = rnic_cq_ring_init(&cq->ring, attr->cqe, rnic_udata_uctx(udata));
 	if (ret)
 		goto uncharge;
@@ -110,6 +145,7 @@ int rnic_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct rnic_cq *cq = rnic_cq(ibcq);
 
+	cancel_delayed_work_sync(&cq->late);
 	rnic_cq_ring_free(&cq->ring);
 	rnic_dev_uncharge(rnic_dev(ibcq->device), RNIC_OBJ_CQ);
 	return 0;

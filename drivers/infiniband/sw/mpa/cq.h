@@ -6,6 +6,7 @@
 #define _RNIC_CQ_H
 
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "ring.h"
@@ -22,6 +23,8 @@ struct rnic_cq {
 	spinlock_t lock; /* see above */
 	struct rnic_cq_ring ring;
 	bool broken;
+	struct delayed_work late;
+	unsigned long pause;
 };
 
 /**

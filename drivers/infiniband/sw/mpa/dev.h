@@ -172,6 +172,7 @@ void rnic_port_rename_event(struct rnic_dev *dev);
 struct net_device *rnic_dev_netdev(struct rnic_dev *dev);
 int rnic_port_query(struct ib_device *ibdev, u32 port,
 		    struct ib_port_attr *attr);
+int rnic_port_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int rnic_port_query_gid(struct ib_device *ibdev, u32 port, int index,
 			union ib_gid *gid);
 int rnic_port_immutable(struct ib_device *ibdev, u32 port,

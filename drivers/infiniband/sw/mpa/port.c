@@ -282,6 +282,7 @@ int rnic_port_query(struct ib_device *ibdev, u32 port,
 	attr->active_mtu = ib_mtu_int_to_enum(ndev ? READ_ONCE(ndev->mtu) : 0);
 	attr->phys_mtu = ndev ? READ_ONCE(ndev->mtu) : 0;
 	attr->gid_tbl_len = 1;
+	attr->pkey_tbl_len = 1;
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->max_msg_sz = RNIC_MAX_MSG_SIZE;
 	attr->max_vl_num = 1;
@@ -310,6 +311,26 @@ int rnic_port_query_gid(struct ib_device *ibdev, u32 port, int index,
 }
 
 /**
+ * rnic_port_query_pkey() - the default partition key
+ * @ibdev:	the device
+ * @port:	its port
+ * @index:	0
+ * @pkey:	filled
+ *
+ * iWARP knows no partitions, but rdma_cm asks for a key when it picks a device
+ * for a loopback address.
+ *
+ * Return: 0 or -EINVAL.
+ */
+int rnic_port_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+{
+	if (index)
+		return -EINVAL;
+	*pkey = IB_DEFAULT_PKEY_FULL;
+	return 0;
+}
+
+/**
  * rnic_port_immutable() - what never changes about the port
  * @ibdev:	the device
  * @port:	its port
@@ -321,6 +342,7 @@ int rnic_port_immutable(struct ib_device *ibdev, u32 port,
 			struct ib_port_immutable *immutable)
 {
 	immutable->gid_tbl_len = 1;
+	immutable->pkey_tbl_len = 1;
 	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
 	return 0;
 }

@@ -189,6 +189,17 @@ static bool disarm_user(struct siw_cq_ctrl *ctrl, bool solicited)
 }
 
 /**
+ * rnic_cq_ring_unread() - did user space leave the newest completion unread?
+ * @ring:	a user ring; the caller holds the CQ's lock
+ *
+ * Return: it did.
+ */
+bool rnic_cq_ring_unread(const struct rnic_cq_ring *ring)
+{
+	return READ_ONCE(ring->user[(ring->put - 1) & (ring->size - 1)].flags);
+}
+
+/**
  * rnic_cq_ring_disarm() - is an upcall due after a completion?
  * @ring:	the ring
  * @solicited:	the completion is a solicited one, or an error

@@ -181,6 +181,7 @@ static const struct ib_device_ops ib_ops = {
 	.dealloc_driver = rnic_dev_dealloc,
 	.query_port = rnic_port_query,
 	.query_gid = rnic_port_query_gid,
+	.query_pkey = rnic_port_query_pkey,
 	.get_port_immutable = rnic_port_immutable,
 	.get_netdev = rnic_port_get_netdev,
 	.alloc_hw_port_stats = rnic_stats_alloc_port,
