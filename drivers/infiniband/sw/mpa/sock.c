@@ -494,7 +494,9 @@ bool rnic_sock_room(const struct rnic_sock *s)
  *		octets must not change any more
  * @off:	offset of the first octet
  * @len:	how many
- * @more:	more follows in this burst: do not send a partial segment yet
+ * @more:	more follows in this burst: full segments go out, a partial one is
+ *		held back. TCP is pushed in any case: with nothing in flight no
+ *		acknowledgement would ever make room again.
  *
  * Return: octets taken, possibly fewer than @len, -EAGAIN when none (then
  * RNIC_SOCK_SPACE follows), or another -errno when the connection is gone.
@@ -505,7 +507,7 @@ int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, boo
 
 	rnic_sock_assert_locked(s);
 	if (more)
-		flags |= MSG_MORE | MSG_SENDPAGE_NOTLAST;
+		flags |= MSG_MORE;
 	return tcp_sendpage_locked(s->sock->sk, page, off, len, flags);
 }
 
