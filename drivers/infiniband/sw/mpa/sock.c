@@ -302,11 +302,14 @@ void rnic_sock_abort(struct rnic_sock *s)
  * rnic_sock_shut() - FIN after what is queued; receiving goes on
  * @s:	a socket
  *
+ * Reports RNIC_SOCK_STATE, but only the first time.
+ *
  * Context: process, socket lock not held.
  */
 void rnic_sock_shut(struct rnic_sock *s)
 {
-	kernel_sock_shutdown(s->sock, SHUT_WR);
+	if (!(READ_ONCE(s->sock->sk->sk_shutdown) & SEND_SHUTDOWN))
+		kernel_sock_shutdown(s->sock, SHUT_WR);
 }
 
 /* IPv4 in IPv6 clothes is IPv4 to the RDMA CM. */
