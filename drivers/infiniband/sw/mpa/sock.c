@@ -143,6 +143,8 @@ static int create(struct rnic_sock *s, struct net *net, sa_family_t family)
 	sk->sk_allocation = GFP_NOIO;
 	sk->sk_use_task_frag = false;
 	sk->sk_rcvbuf = max_t(int, sk->sk_rcvbuf, RCVBUF_MIN);
+	/* Urgent data is data to us, and must not move the stream's start. */
+	sock_set_flag(sk, SOCK_URGINLINE);
 	tcp_sock_set_nodelay(sk);
 	return 0;
 }
@@ -634,8 +636,11 @@ void rnic_sock_consume(struct rnic_sock *s, u32 len)
 	read_descriptor_t desc = { .count = len };
 
 	rnic_sock_assert_locked(s);
-	if (len)
-		tcp_read_sock(s->sock->sk, &desc, eat);
+	if (!len)
+		return;
+	/* tcp_read_sock() stops at urgent data: to us it is data. */
+	WRITE_ONCE(tcp_sk(s->sock->sk)->urg_data, 0);
+	tcp_read_sock(s->sock->sk, &desc, eat);
 }
 
 /* Octets that arrived in order and were not consumed. */
