@@ -112,7 +112,8 @@ void rnic_sock_unhook(struct rnic_sock *s)
 	struct sock *sk = s->sock->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
-	if (__locked_read_sk_user_data_with_flags(sk, 0) == s) {
+	/* An accepted socket has our callbacks even before it is hooked. */
+	if (sk->sk_data_ready == data_ready) {
 		rcu_assign_sk_user_data(sk, NULL);
 		sk->sk_data_ready = s->data_ready;
 		sk->sk_write_space = s->write_space;
