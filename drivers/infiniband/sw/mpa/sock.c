@@ -132,13 +132,19 @@ static int create(struct rnic_sock *s, struct net *net, sa_family_t family)
 	struct sock *sk;
 	int ret;
 
+	/* It may be on its way out, with the network device still in it. */
+	if (!maybe_get_net(net))
+		return -ENODEV;
 	ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, &s->sock);
-	if (ret)
+	if (ret) {
+		put_net(net);
 		return ret;
+	}
 	sk = s->sock->sk;
 	sk->sk_net_refcnt = 1;
 	get_net_track(net, &sk->ns_tracker, GFP_KERNEL);
 	sock_inuse_add(net, 1);
+	put_net(net);
 
 	sk->sk_reuse = SK_CAN_REUSE;
 	sk->sk_allocation = GFP_NOIO;
