@@ -299,7 +299,8 @@ static void connecting(struct rnic_ep *ep)
 			startup_failed(ep, ret, RNIC_STAT_STARTUPS_FAILED);
 		else
 			ep->state = RNIC_EP_WAIT_REPLY;
-	} else if (rnic_sock_dead(&ep->s) || rnic_sock_error(&ep->s)) {
+	} else if (rnic_sock_peer_closed(&ep->s) || rnic_sock_error(&ep->s)) {
+		/* Also a peer that accepted and closed before we looked. */
 		ret = rnic_sock_error(&ep->s);
 		startup_failed(ep, ret ? ret : -ECONNREFUSED, RNIC_STAT_STARTUPS_FAILED);
 	}
