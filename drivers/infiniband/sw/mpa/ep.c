@@ -360,7 +360,7 @@ static void reply_arrived(struct rnic_ep *ep)
 		/* The queue pair sends the Terminate and gives the rest back. */
 		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_FAILED);
 		rnic_cm_reply(ep, -EPROTO, &rep, NULL);
-		rnic_qp_refuse(ep->qp, err);
+		rnic_qp_refuse(ep->qp, ep, err);
 	} else {
 		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_OK);
 		rnic_cm_reply(ep, 0, &rep, pd);

@@ -459,13 +459,15 @@ void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
 /**
  * rnic_qp_refuse() - what the startup agreed on cannot be
  * @qp:		queue pair just attached, not operating yet
+ * @ep:		its endpoint; the worker may have unlinked them by now
  * @err:	what the Terminate says (RFC 6581 section 8)
  *
  * Context: process, socket not locked.
  */
-void rnic_qp_refuse(struct rnic_qp *qp, enum wire_err err)
+void rnic_qp_refuse(struct rnic_qp *qp, struct rnic_ep *ep, enum wire_err err)
 {
-	rnic_sock_lock(&qp->ep->s);
-	rnic_qp_fail(qp, err, false);
-	rnic_sock_unlock(&qp->ep->s);
+	rnic_sock_lock(&ep->s);
+	if (READ_ONCE(qp->ep) == ep)
+		rnic_qp_fail(qp, err, false);
+	rnic_sock_unlock(&ep->s);
 }

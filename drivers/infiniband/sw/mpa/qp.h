@@ -222,7 +222,7 @@ struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn);
 int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agreed *agreed,
 		   bool initiator);
 void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs);
-void rnic_qp_refuse(struct rnic_qp *qp, enum wire_err err);
+void rnic_qp_refuse(struct rnic_qp *qp, struct rnic_ep *ep, enum wire_err err);
 void rnic_qp_error(struct rnic_qp *qp);
 struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp);
 
