@@ -172,6 +172,12 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct rnic_dev *dev = qp->dev;
 
 	xa_erase(&dev->qps, ibqp->qp_num);
+	/*
+	 * iw_cm looks a queue pair up and takes its reference with interrupts
+	 * off, which an RCU grace period waits for. Any process may name any
+	 * QPN to it.
+	 */
+	synchronize_rcu_expedited();
 	rnic_qp_error(qp);
 	rnic_qp_rem_ref(ibqp);
 	wait_for_completion(&qp->idle);
