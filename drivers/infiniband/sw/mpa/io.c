@@ -191,7 +191,7 @@ void rnic_qp_work(struct work_struct *work)
 	bool over;
 
 	if (!ep) {
-		if (state_of(qp) == IB_QPS_ERR)
+		if (rnic_qp_must_flush(qp))
 			rnic_qp_flush(qp);
 		return;
 	}

@@ -143,11 +143,12 @@ struct rnic_rx {
  * @dev:	device
  * @refs:	one for being there, one for each reference of iw_cm
  * @idle:	completed when @refs is 0
- * @lock:	protects @state, @ep and @busy; BH off
+ * @lock:	protects @state, @ep, @busy and @setup; BH off
  * @state:	see rnic_qp_modify()
  * @ep:		connection, with a reference, or NULL; cleared with the socket
  *		locked too, so whoever holds that may go on
  * @busy:	has or had a connection since RESET
+ * @setup:	gets one at this moment: its data path is the one's who does that
  * @fin:	our FIN was asked for (state SQD)
  * @work:	the worker
  * @scq:	CQ of the send queue
@@ -179,6 +180,7 @@ struct rnic_qp {
 	enum ib_qp_state state;
 	struct rnic_ep *ep;
 	bool busy;
+	bool setup;
 	bool fin;
 	struct work_struct work;
 	struct rnic_cq *scq;
@@ -225,6 +227,7 @@ void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs);
 void rnic_qp_refuse(struct rnic_qp *qp, struct rnic_ep *ep, enum wire_err err);
 void rnic_qp_error(struct rnic_qp *qp);
 struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp);
+bool rnic_qp_must_flush(struct rnic_qp *qp);
 
 /* io.c: the worker, and who wakes it */
 extern struct workqueue_struct *rnic_wq;
