@@ -236,6 +236,18 @@ static bool must_wait(const struct rnic_qp *qp)
 	       out >= qp->readq.ord;
 }
 
+/*
+ * Room for one more work request that is not completed? A user who does not wait
+ * for completions may have posted more than that in one go; only outstanding
+ * Reads, which come back here, may keep us from completing.
+ */
+static bool sent_room(struct rnic_qp *qp)
+{
+	if (qp->sent_tail - qp->sent_head >= qp->sq.size)
+		rnic_sent_complete(qp);
+	return qp->sent_tail - qp->sent_head < qp->sq.size;
+}
+
 /* Take work requests until one makes a message. */
 static bool next_wqe(struct rnic_qp *qp)
 {
@@ -244,7 +256,7 @@ static bool next_wqe(struct rnic_qp *qp)
 
 	while (tx->msg == RNIC_TX_NONE && !qp->closing) {
 		if (!tx->held) {
-			if (qp->sent_tail - qp->sent_head >= qp->sq.size)
+			if (!sent_room(qp))
 				return false;
 			ret = rnic_sq_pop(&qp->sq, &tx->wqe);
 			if (!ret && rnic_sq_pending(&qp->sq))
