@@ -101,7 +101,7 @@ static enum ib_qp_state state_of(struct rnic_qp *qp)
  */
 static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	bool broken = rnic_sock_dead(&ep->s) && rnic_sock_error(&ep->s);
+	bool broken = rnic_sock_dead(&ep->s) && (rnic_sock_error(&ep->s) || qp->tx.broken);
 
 	if (qp->closing || state_of(qp) == IB_QPS_ERR || rnic_ep_expired(ep))
 		return true;

@@ -72,6 +72,7 @@ enum rnic_tx_msg {
  * @size:	octets of @page
  * @fill:	octets encoded
  * @sent:	octets of them handed to TCP
+ * @broken:	TCP said that there is no connection any more
  * @emss:	segment size of this burst, a multiple of 4
  * @seg_used:	octets in the segment that the next FPDU would join
  * @open:	FPDUs may be sent (NEG-30)
@@ -96,6 +97,7 @@ struct rnic_tx {
 	u32 size;
 	u32 fill;
 	u32 sent;
+	bool broken;
 	u32 emss;
 	u32 seg_used;
 	bool open;

@@ -485,6 +485,12 @@ bool rnic_sock_drained(const struct rnic_sock *s)
 	return skb_queue_empty(&s->sock->sk->sk_write_queue);
 }
 
+/* Nothing is queued or waits for an acknowledgement. */
+bool rnic_sock_all_acked(const struct rnic_sock *s)
+{
+	return tcp_rtx_and_write_queues_empty(s->sock->sk);
+}
+
 /*
  * May more be queued? If not, RNIC_SOCK_SPACE will tell. The second look closes
  * the race with acknowledgements processed before the flag was seen.

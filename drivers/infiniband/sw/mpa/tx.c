@@ -456,11 +456,19 @@ static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 
 	while (tx->sent < tx->fill) {
 		ret = rnic_sock_push(s, tx->page, tx->sent, tx->fill - tx->sent, more);
+		if (ret < 0 && ret != -EAGAIN)
+			tx->broken = true;
 		if (ret <= 0)
 			return false;
 		tx->sent += ret;
 	}
 	return true;
+}
+
+/* TCP took nothing for want of memory, and no acknowledgement will wake us. */
+static bool starved(const struct rnic_tx *tx, const struct rnic_sock *s)
+{
+	return tx->sent != tx->fill && !tx->broken && rnic_sock_all_acked(s);
 }
 
 /**
@@ -494,7 +502,7 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s)
 		again = more && (tx->mpa.pos - start > TX_BUDGET || !tx->page);
 	}
 	rnic_sent_complete(qp);
-	return again;
+	return again || starved(tx, s);
 }
 
 /**
