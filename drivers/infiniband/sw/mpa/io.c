@@ -98,14 +98,15 @@ static enum ib_qp_state state_of(struct rnic_qp *qp)
 /*
  * Is the connection over? A FIN inside an FPDU, a reset and a time-out lose
  * data: the consumer is told. A FIN between two FPDUs is the peer's close.
+ * Not before all that arrived was looked at: @unread says that it was not.
  */
-static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep)
+static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep, bool unread)
 {
 	bool broken = rnic_sock_dead(&ep->s) && (rnic_sock_error(&ep->s) || qp->tx.broken);
 
 	if (qp->closing || state_of(qp) == IB_QPS_ERR || rnic_ep_expired(ep))
 		return true;
-	if (!qp->rx.eof && !rnic_sock_dead(&ep->s))
+	if (unread || (!qp->rx.eof && !rnic_sock_dead(&ep->s)))
 		return false;
 	if (broken || qp->rx.mpa.seen) {
 		qp->event = IB_EVENT_QP_FATAL;
@@ -163,17 +164,18 @@ static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 /* Return: the connection is over. */
 static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	bool again, over, fin = false;
+	bool unread, again, over, fin = false;
 
 	rnic_sock_lock(&ep->s);
-	again = rnic_rx_run(qp, &ep->s);
+	unread = rnic_rx_run(qp, &ep->s);
+	again = unread;
 	if (!qp->closing && !qp->fin && state_of(qp) != IB_QPS_ERR)
 		again |= rnic_tx_run(qp, &ep->s);
 	if (state_of(qp) == IB_QPS_SQD && !qp->fin) {
 		close_gracefully(qp, ep);
 		fin = qp->fin;
 	}
-	over = is_over(qp, ep);
+	over = is_over(qp, ep, unread);
 	if (over)
 		unlink_connection(qp, ep);
 	rnic_sock_unlock(&ep->s);
