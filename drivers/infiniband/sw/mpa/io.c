@@ -73,7 +73,9 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 	if (ep) {
 		rnic_sock_lock(&ep->s);
 		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin)
-			kick = rnic_tx_run(qp, &ep->s) || qp->closing;
+			/* In SQD the worker waits for the last send to go. */
+			kick = rnic_tx_run(qp, &ep->s) || qp->closing ||
+			       READ_ONCE(qp->state) != IB_QPS_RTS;
 		rnic_sock_unlock(&ep->s);
 		rnic_ep_put(ep);
 	}
@@ -81,10 +83,13 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 		rnic_qp_kick(qp);
 }
 
-/* Everything posted before the close was sent: FIN, and wait for the peer's. */
+/*
+ * Everything posted before the close was sent, or will never be since the peer
+ * did not open the stream (NEG-30): FIN, and wait for the peer's.
+ */
 static void close_gracefully(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	if (qp->fin || !rnic_tx_idle(qp))
+	if (qp->fin || (qp->tx.open && !rnic_tx_idle(qp)))
 		return;
 	qp->fin = true;
 	rnic_ep_arm(ep, CLOSE_MS);
