@@ -244,6 +244,7 @@ static int send_accept(struct rnic_ep *ep, const struct mpa_frame *rep,
 {
 	int ret;
 
+	rnic_ep_disarm(ep);
 	ret = rnic_qp_attach(ep->qp, ep, &ep->agreed, false);
 	if (ret)
 		return ret;

@@ -100,7 +100,8 @@ bool rnic_ep_expired(const struct rnic_ep *ep)
 	return deadline && time_after_eq(jiffies, deadline);
 }
 
-static void disarm(struct rnic_ep *ep)
+/* No deadline any more. */
+void rnic_ep_disarm(struct rnic_ep *ep)
 {
 	WRITE_ONCE(ep->deadline, 0);
 	if (cancel_delayed_work(&ep->timer))
@@ -163,7 +164,7 @@ void rnic_ep_done(struct rnic_ep *ep)
 	ep->state = RNIC_EP_DONE;
 	if (ep->s.sock)
 		rnic_sock_unhook(&ep->s);
-	disarm(ep);
+	rnic_ep_disarm(ep);
 	not_pending(ep);
 	unpublish(ep);
 	drop_qp(ep);
@@ -181,14 +182,15 @@ void rnic_ep_linger(struct rnic_ep *ep)
 	ep->state = RNIC_EP_LINGER;
 	not_pending(ep);
 	unpublish(ep);
-	disarm(ep);
+	rnic_ep_disarm(ep);
 	rnic_ep_arm(ep, LINGER_MS);
 	rnic_ep_kick(ep);
 }
 
 /**
  * rnic_ep_operate() - Full Operation: socket events go to the queue pair
- * @ep:	endpoint with @qp attached, @lock held; iw_cm was told
+ * @ep:	endpoint with @qp attached, @lock held; iw_cm was told. The deadline was
+ *	disarmed before: since it is attached @qp may set one for its close.
  *
  * What arrived before is looked at once, since it was reported to us.
  */
@@ -198,7 +200,6 @@ void rnic_ep_operate(struct rnic_ep *ep)
 	ep->state = RNIC_EP_OPERATING;
 	not_pending(ep);
 	unpublish(ep);
-	disarm(ep);
 	rnic_sock_redirect(&ep->s, rnic_qp_sock_event);
 	rnic_qp_kick(ep->qp);
 }
@@ -351,6 +352,7 @@ static void reply_arrived(struct rnic_ep *ep)
 		return;
 	}
 	err = mpa_conclude(&ep->agreed, &ep->own, &ep->req, &rep);
+	rnic_ep_disarm(ep);
 	ret = rnic_qp_attach(ep->qp, ep, &ep->agreed, true);
 	if (ret) {
 		startup_failed(ep, ret, RNIC_STAT_STARTUPS_FAILED);

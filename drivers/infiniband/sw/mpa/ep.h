@@ -106,6 +106,7 @@ void rnic_ep_put(struct rnic_ep *ep);
 void rnic_ep_kick(struct rnic_ep *ep);
 void rnic_ep_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
 void rnic_ep_arm(struct rnic_ep *ep, u32 ms);
+void rnic_ep_disarm(struct rnic_ep *ep);
 bool rnic_ep_expired(const struct rnic_ep *ep);
 void rnic_ep_done(struct rnic_ep *ep);
 void rnic_ep_linger(struct rnic_ep *ep);
