@@ -138,15 +138,20 @@ static void drop_tail(struct rnic_ep *ep)
 	ep->tail_len = 0;
 }
 
+static void drop_listener(struct rnic_ep *ep)
+{
+	if (ep->listener)
+		rnic_listener_put(ep->listener);
+	WRITE_ONCE(ep->listener, NULL);
+}
+
 /* iw_cm does not know it any more, or it does not know iw_cm's question. */
 static void unpublish(struct rnic_ep *ep)
 {
 	if (ep->id)
 		xa_erase(&ep->dev->cm.requests, ep->id);
 	ep->id = 0;
-	if (ep->listener)
-		rnic_listener_put(ep->listener);
-	ep->listener = NULL;
+	drop_listener(ep);
 }
 
 /**
@@ -381,6 +386,7 @@ static void request_arrived(struct rnic_ep *ep)
 	}
 	ep->state = RNIC_EP_REQUESTED;
 	rnic_cm_request(ep, pd);
+	drop_listener(ep);
 }
 
 /*
@@ -539,6 +545,62 @@ struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id)
 	return ep;
 }
 
+/* Have the next ep_work() find that its time is over. */
+static void expire_now(struct rnic_ep *ep)
+{
+	WRITE_ONCE(ep->deadline, (jiffies - 2) | 1);
+	rnic_ep_kick(ep);
+}
+
+/* Is it a startup for a queue pair or from a listener that goes away? */
+static bool is_startup_of(const struct rnic_ep *ep, const struct rnic_qp *qp,
+			  const struct rnic_listener *l)
+{
+	enum rnic_ep_state state = READ_ONCE(ep->state);
+
+	if (l)
+		return state == RNIC_EP_WAIT_REQUEST && READ_ONCE(ep->listener) == l;
+	return state < RNIC_EP_OPERATING && READ_ONCE(ep->qp) == qp;
+}
+
+static struct rnic_ep *next_startup_of(struct rnic_dev *dev, const struct rnic_qp *qp,
+				       const struct rnic_listener *l)
+{
+	struct rnic_ep *ep;
+
+	spin_lock_bh(&dev->cm.ep_lock);
+	list_for_each_entry(ep, &dev->cm.eps, node) {
+		if (is_startup_of(ep, qp, l) && !rnic_ep_expired(ep) &&
+		    kref_get_unless_zero(&ep->ref)) {
+			spin_unlock_bh(&dev->cm.ep_lock);
+			return ep;
+		}
+	}
+	spin_unlock_bh(&dev->cm.ep_lock);
+	return NULL;
+}
+
+/**
+ * rnic_ep_cut_short() - end startups that nobody waits for any more
+ * @dev:	device
+ * @qp:		those of this queue pair, when @l is NULL
+ * @l:		those of this listener that its consumer was not asked about
+ *
+ * They end in ep_work(), as if their time was over. Does not wait.
+ *
+ * Context: process.
+ */
+void rnic_ep_cut_short(struct rnic_dev *dev, const struct rnic_qp *qp,
+		       const struct rnic_listener *l)
+{
+	struct rnic_ep *ep;
+
+	while ((ep = next_startup_of(dev, qp, l))) {
+		expire_now(ep);
+		rnic_ep_put(ep);
+	}
+}
+
 static struct rnic_ep *next_alive(struct rnic_dev *dev)
 {
 	struct rnic_ep *ep;
@@ -566,8 +628,7 @@ void rnic_ep_kill_all(struct rnic_dev *dev)
 	struct rnic_ep *ep;
 
 	while ((ep = next_alive(dev))) {
-		WRITE_ONCE(ep->deadline, (jiffies - 2) | 1);
-		rnic_ep_kick(ep);
+		expire_now(ep);
 		rnic_ep_put(ep);
 	}
 	wait_event(dev->cm.idle, list_empty_careful(&dev->cm.eps));

@@ -180,7 +180,9 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	synchronize_rcu_expedited();
 	rnic_qp_error(qp);
 	rnic_qp_rem_ref(ibqp);
-	wait_for_completion(&qp->idle);
+	/* It may be in the middle of a startup, which would take its time. */
+	while (!wait_for_completion_timeout(&qp->idle, HZ / 10))
+		rnic_ep_cut_short(dev, qp, NULL);
 	cancel_work_sync(&qp->work);
 	free_rings(qp);
 	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
