@@ -150,6 +150,8 @@ void rnic_qp_flush(struct rnic_qp *qp)
 
 	qp->tx.msg = RNIC_TX_NONE;
 	qp->tx.held = false;
+	/* In error, then look: pairs with rnic_post_recv(). */
+	smp_mb();
 	again = flush_sq(qp);
 	again |= flush_rq(qp);
 	if (again)
