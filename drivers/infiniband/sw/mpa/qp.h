@@ -81,6 +81,7 @@ enum rnic_tx_msg {
  * @term:	the Terminate
  * @msn:	next MSN by queue
  * @msg:	what is being sent
+ * @responded:	that was a response, so a work request goes before the next one
  * @wqe:	the work request taken last
  * @held:	@wqe is taken but must wait for outstanding Reads
  * @slot:	place of @wqe in rnic_qp.sent
@@ -106,6 +107,7 @@ struct rnic_tx {
 	struct rdmap_term term;
 	u32 msn[DDP_QN_MAX];
 	enum rnic_tx_msg msg;
+	bool responded;
 	struct rnic_wqe wqe;
 	bool held;
 	u32 slot;

@@ -129,6 +129,7 @@ static void begin_response(struct rnic_qp *qp, const struct rnic_read_in *r)
 	tx->seg.to = r->sink_to;
 	tx->src = r->src_stag;
 	tx->src_to = r->src_to;
+	tx->responded = true;
 	rnic_read_in_pop(&qp->readq);
 }
 
@@ -294,11 +295,15 @@ static bool next_message(struct rnic_qp *qp)
 		return true;
 	}
 	r = rnic_read_in_head(&qp->readq);
-	if (r) {
-		begin_response(qp, r);
-		return true;
+	if (!r || tx->responded) {
+		tx->responded = false;
+		if (next_wqe(qp))
+			return true;
 	}
-	return next_wqe(qp);
+	if (!r || qp->closing)
+		return false;
+	begin_response(qp, r);
+	return true;
 }
 
 /* The next @n octets of a Read Response, to @dst. */
