@@ -73,7 +73,9 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 	if (ep) {
 		rnic_sock_lock(&ep->s);
 		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin)
-			kick = rnic_tx_run(qp, &ep->s) || qp->closing;
+			/* In SQD the worker waits for the last send to go. */
+			kick = rnic_tx_run(qp, &ep->s) || qp->closing ||
+			       READ_ONCE(qp->state) != IB_QPS_RTS;
 		rnic_sock_unlock(&ep->s);
 		rnic_ep_put(ep);
 	}
@@ -81,10 +83,13 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 		rnic_qp_kick(qp);
 }
 
-/* Everything posted before the close was sent: FIN, and wait for the peer's. */
+/*
+ * Everything posted before the close was sent, or will never be since the peer
+ * did not open the stream (NEG-30): FIN, and wait for the peer's.
+ */
 static void close_gracefully(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	if (qp->fin || !rnic_tx_idle(qp))
+	if (qp->fin || (qp->tx.open && !rnic_tx_idle(qp)))
 		return;
 	qp->fin = true;
 	rnic_ep_arm(ep, CLOSE_MS);
@@ -98,14 +103,15 @@ static enum ib_qp_state state_of(struct rnic_qp *qp)
 /*
  * Is the connection over? A FIN inside an FPDU, a reset and a time-out lose
  * data: the consumer is told. A FIN between two FPDUs is the peer's close.
+ * Not before all that arrived was looked at: @unread says that it was not.
  */
-static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep)
+static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep, bool unread)
 {
-	bool broken = rnic_sock_dead(&ep->s) && rnic_sock_error(&ep->s);
+	bool broken = rnic_sock_dead(&ep->s) && (rnic_sock_error(&ep->s) || qp->tx.broken);
 
 	if (qp->closing || state_of(qp) == IB_QPS_ERR || rnic_ep_expired(ep))
 		return true;
-	if (!qp->rx.eof && !rnic_sock_dead(&ep->s))
+	if (unread || (!qp->rx.eof && !rnic_sock_dead(&ep->s)))
 		return false;
 	if (broken || qp->rx.mpa.seen) {
 		qp->event = IB_EVENT_QP_FATAL;
@@ -163,17 +169,18 @@ static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 /* Return: the connection is over. */
 static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	bool again, over, fin = false;
+	bool unread, again, over, fin = false;
 
 	rnic_sock_lock(&ep->s);
-	again = rnic_rx_run(qp, &ep->s);
+	unread = rnic_rx_run(qp, &ep->s);
+	again = unread;
 	if (!qp->closing && !qp->fin && state_of(qp) != IB_QPS_ERR)
 		again |= rnic_tx_run(qp, &ep->s);
 	if (state_of(qp) == IB_QPS_SQD && !qp->fin) {
 		close_gracefully(qp, ep);
 		fin = qp->fin;
 	}
-	over = is_over(qp, ep);
+	over = is_over(qp, ep, unread);
 	if (over)
 		unlink_connection(qp, ep);
 	rnic_sock_unlock(&ep->s);
@@ -191,7 +198,7 @@ void rnic_qp_work(struct work_struct *work)
 	bool over;
 
 	if (!ep) {
-		if (state_of(qp) == IB_QPS_ERR)
+		if (rnic_qp_must_flush(qp))
 			rnic_qp_flush(qp);
 		return;
 	}
