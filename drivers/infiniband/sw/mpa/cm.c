@@ -265,7 +265,7 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id, struct iw_
 	struct mpa_frame rep;
 	int ret;
 
-	if (ep->state != RNIC_EP_REQUESTED)
+	if (ep->state != RNIC_EP_REQUESTED || rnic_sock_unread(&ep->s))
 		return -ECONNABORTED;
 	if (!pd_fits(ep, param->private_data_len))
 		return -EINVAL;

@@ -375,6 +375,13 @@ static void reply_arrived(struct rnic_ep *ep)
 	rnic_ep_operate(ep);
 }
 
+/* Nothing may arrive before our Reply (DUAL-07). */
+static void requested(struct rnic_ep *ep)
+{
+	if (rnic_sock_peer_closed(&ep->s) || rnic_sock_unread(&ep->s))
+		startup_failed(ep, -ECONNRESET, RNIC_STAT_STARTUPS_FAILED);
+}
+
 static void request_arrived(struct rnic_ep *ep)
 {
 	const u8 *pd;
@@ -385,7 +392,9 @@ static void request_arrived(struct rnic_ep *ep)
 		return;
 	}
 	ep->state = RNIC_EP_REQUESTED;
-	rnic_cm_request(ep, pd);
+	requested(ep);
+	if (ep->state == RNIC_EP_REQUESTED)
+		rnic_cm_request(ep, pd);
 	drop_listener(ep);
 }
 
@@ -424,13 +433,6 @@ static void startup_receive(struct rnic_ep *ep)
 		reply_arrived(ep);
 	else if (ret)
 		request_arrived(ep);
-}
-
-/* Nothing may arrive before our Reply (DUAL-07). */
-static void requested(struct rnic_ep *ep)
-{
-	if (rnic_sock_peer_closed(&ep->s) || rnic_sock_unread(&ep->s))
-		startup_failed(ep, -ECONNRESET, RNIC_STAT_STARTUPS_FAILED);
 }
 
 static void step(struct rnic_ep *ep)

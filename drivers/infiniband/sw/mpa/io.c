@@ -40,6 +40,8 @@ void rnic_io_exit(void)
 
 /* How long a graceful close may take before it is cut short. */
 #define CLOSE_MS	5000
+/* Longest pause between two looks for receives posted in error. */
+#define REFLUSH_MAX	(HZ / 2)
 
 /**
  * rnic_qp_kick() - wake the worker
@@ -151,6 +153,27 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	spin_unlock_bh(&qp->lock);
 }
 
+/* delayed_work of a user's queue pair in error: look again. */
+void rnic_qp_reflush(struct work_struct *work)
+{
+	rnic_qp_kick(container_of(work, struct rnic_qp, reflush.work));
+}
+
+/*
+ * User space posts receives without a doorbell, also to a queue pair in error,
+ * and waits for them to come back flushed. So look for more from time to time.
+ */
+static void flush(struct rnic_qp *qp)
+{
+	u32 get = qp->rq.get;
+
+	rnic_qp_flush(qp);
+	if (!qp->rq.user || READ_ONCE(qp->gone))
+		return;
+	qp->pause = get != qp->rq.get ? 1 : min_t(unsigned int, 2 * qp->pause + 1, REFLUSH_MAX);
+	queue_delayed_work(rnic_wq, &qp->reflush, qp->pause);
+}
+
 /* Socket not locked; @ep with the queue pair's reference, which goes. */
 static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 {
@@ -158,7 +181,7 @@ static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 	u32 off = qp->tx.sent, len = qp->tx.fill - qp->tx.sent;
 
 	qp->tx.page = NULL;
-	rnic_qp_flush(qp);
+	flush(qp);
 	rnic_readq_free(&qp->readq);
 	raise_event(qp);
 	/* The last thing that may touch qp: it drops the endpoint's reference. */
@@ -199,7 +222,7 @@ void rnic_qp_work(struct work_struct *work)
 
 	if (!ep) {
 		if (rnic_qp_must_flush(qp))
-			rnic_qp_flush(qp);
+			flush(qp);
 		return;
 	}
 	over = run_connection(qp, ep);

@@ -89,6 +89,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	spin_lock_init(&qp->sq_lock);
 	spin_lock_init(&qp->rq_lock);
 	INIT_WORK(&qp->work, rnic_qp_work);
+	INIT_DELAYED_WORK(&qp->reflush, rnic_qp_reflush);
 	qp->state = IB_QPS_RESET;
 	qp->event = -1;
 	qp->dev = rnic_dev(qp->ibqp.device);
@@ -183,6 +184,10 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* It may be in the middle of a startup, which would take its time. */
 	while (!wait_for_completion_timeout(&qp->idle, HZ / 10))
 		rnic_ep_cut_short(dev, qp, NULL);
+	/* Each of the two may have queued the other. */
+	WRITE_ONCE(qp->gone, true);
+	cancel_work_sync(&qp->work);
+	cancel_delayed_work_sync(&qp->reflush);
 	cancel_work_sync(&qp->work);
 	free_rings(qp);
 	rnic_dev_uncharge(dev, RNIC_OBJ_QP);

@@ -155,6 +155,10 @@ struct rnic_rx {
  * @setup:	gets one at this moment: its data path is the one's who does that
  * @fin:	our FIN was asked for (state SQD)
  * @work:	the worker
+ * @reflush:	wakes the worker of a user's queue pair in error, for receives
+ *		are posted there without a doorbell
+ * @pause:	jiffies until it does; the worker's
+ * @gone:	no @reflush any more
  * @scq:	CQ of the send queue
  * @rcq:	CQ of the receive queue
  * @srq:	shared receive queue, or NULL
@@ -187,6 +191,9 @@ struct rnic_qp {
 	bool setup;
 	bool fin;
 	struct work_struct work;
+	struct delayed_work reflush;
+	unsigned int pause;
+	bool gone;
 	struct rnic_cq *scq;
 	struct rnic_cq *rcq;
 	struct rnic_srq *srq;
@@ -238,6 +245,7 @@ extern struct workqueue_struct *rnic_wq;
 int rnic_io_init(void);
 void rnic_io_exit(void);
 void rnic_qp_work(struct work_struct *work);
+void rnic_qp_reflush(struct work_struct *work);
 void rnic_qp_kick(struct rnic_qp *qp);
 void rnic_qp_doorbell(struct rnic_qp *qp);
 void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
