@@ -18,7 +18,8 @@ packages() {
 		echo linux-image-amd64 linux-source-6.1 xz-utils cpio kmod \
 			qemu-system-x86 busybox-static iproute2 iputils-ping procps \
 			rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest \
-			libibverbs-dev librdmacm-dev python3-minimal
+			libibverbs-dev librdmacm-dev python3-minimal \
+			tshark tcpdump ethtool gcc
 		;;
 	bench)
 		packages check

@@ -60,7 +60,7 @@ mapfile -t files < <(find "$driver" include -name '*.[ch]' -not -path '*/wire/*'
 if [ "${#files[@]}" -gt 0 ]; then
 	driver_includes=$(includes "${files[@]}")
 	only rdma/siw-abi.h "the user ABI has one home" 'ring*.[ch]' 'verbs*.c'
-	only rdma/iw_cm.h "connection management has one home" 'cm*.c' device.c
+	only rdma/iw_cm.h "connection management has one home" 'cm*.c' listen.c device.c verbs.c
 	only rdma/rdma_netlink.h "rdma link has one home" link.c
 fi
 [ $breaches = 0 ]

@@ -30,7 +30,8 @@ files() {
 # What checkpatch asks of kernel code and a program in C cannot do.
 user_space=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE
 user_space+=,EMBEDDED_FUNCTION_NAME	# a test's name is its function's
-user_space+=,MACRO_ARG_REUSE,COMPLEX_MACRO,IS_ENABLED_CONFIG	# the shim defines those
+user_space+=,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE,COMPLEX_MACRO # the shim defines
+user_space+=,IS_ENABLED_CONFIG,SPACING	# macros of the kernel's
 
 # checkpatch IGNORE FILE...: one line a finding
 checkpatch() {

@@ -117,6 +117,8 @@ u32 rdmap_hdr_len(u8 opcode);
 /**
  * rdmap_is_tagged() - does an opcode use the tagged buffer model?
  * @opcode:	enum rdmap_opcode, below RDMAP_OPCODE_MAX
+ *
+ * Return: it does.
  */
 bool rdmap_is_tagged(u8 opcode);
 

@@ -98,6 +98,8 @@ void mpa_tx_put(struct mpa_tx *tx, const void *data, u32 len);
  * @tx:		sending direction, an FPDU begun
  *
  * A due Marker is written first, so the address is final.
+ *
+ * Return: the address.
  */
 u8 *mpa_tx_at(struct mpa_tx *tx);
 
@@ -176,6 +178,8 @@ void mpa_rx_init(struct mpa_rx *rx, bool markers, bool crc);
  * @data:	octets that follow those fed before
  * @len:	how many, 0 or more
  * @used:	set to how many of them belong to the current FPDU
+ *
+ * Return: the verdict.
  */
 enum mpa_rx_verdict mpa_rx_feed(struct mpa_rx *rx, const u8 *data, u32 len, u32 *used);
 

@@ -9,7 +9,7 @@
 
 struct alloc {
 	struct alloc *next;
-	_Alignas(16) char data[];
+	char data[] __attribute__((aligned(16)));
 };
 
 void *kunit_kzalloc(struct kunit *test, size_t size, int gfp)

@@ -4,12 +4,15 @@
 # and compares no data: what counts is that both ends finish, and well.
 
 # perf PROGRAM OPTIONS...: server in b, client in a
-perf() {
-	local program=$1
-	shift
+perf() { perf_between b "$B4" a "$@"; }
+
+# perf_between SERVER-NAMESPACE ADDRESS CLIENT-NAMESPACE PROGRAM OPTIONS...
+perf_between() {
+	local server=$1 address=$2 client=$3 program=$4
+	shift 4
 	new_port
-	serve server b "$program" -R -F -p "$PORT" "$@"
-	run client a "$program" -R -F -p "$PORT" "$@" "$B4"
+	serve server "$server" "$program" -R -F -p "$PORT" "$@"
+	run client "$client" "$program" -R -F -p "$PORT" "$@" "$address"
 	reap server
 	grep -qE '^ *[0-9]+ +[0-9]+ ' "$WORK/client.log" || fail "the client has no result"
 }

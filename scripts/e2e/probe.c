@@ -250,7 +250,8 @@ void pair_open(struct pair *p, const struct options *opt)
 	side_accept(p, &p->b, NULL, 0);
 	cm_expect(&p->a, RDMA_CM_EVENT_ESTABLISHED);
 	cm_expect(&p->b, RDMA_CM_EVENT_ESTABLISHED);
-	p->a.connected = p->b.connected = true;
+	p->a.connected = true;
+	p->b.connected = true;
 }
 
 void side_free(struct side *s)

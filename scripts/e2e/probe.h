@@ -64,8 +64,6 @@ struct test {
 	void (*run)(void);
 };
 
-
-
 int run_tests(int argc, char **argv, const struct test *tests);
 
 /* Fail the test, naming the place. */

@@ -260,7 +260,8 @@ static int send_accept(struct rnic_ep *ep, const struct mpa_frame *rep,
 	return ret;
 }
 
-static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
+			  struct iw_cm_conn_param *param)
 {
 	struct mpa_frame rep;
 	int ret;

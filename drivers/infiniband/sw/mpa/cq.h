@@ -17,6 +17,8 @@
  * @lock:	protects the rest; taken with interrupts off; innermost
  * @ring:	completions
  * @broken:	a completion was lost, and the consumer told
+ * @late:	looks for a late arming, user CQs only
+ * @pause:	jiffies until it looks again; its own
  */
 struct rnic_cq {
 	struct ib_cq ibcq;

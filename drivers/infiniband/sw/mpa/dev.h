@@ -52,16 +52,15 @@ enum rnic_obj {
 
 /**
  * struct rnic_settings - what an administrator may choose for a device
- *
- * Written through sysfs at any time, by field; read with READ_ONCE(). A
- * connection takes over the values once, at its start.
- *
  * @crc:		ask the peer for CRCs
  * @markers:		ask the peer for Markers
  * @rev:		MPA revision of our Requests, 1 or 2
  * @rtr:		RTR types offered and accepted, set of MPA_RTR_*
  * @startup_timeout_ms:	time for a whole startup, 100 to 600000
  * @max_pending:	half-open startups allowed at once, 1 to 65536
+ *
+ * Written through sysfs at any time, by field; read with READ_ONCE(). A
+ * connection takes over the values once, at its start.
  */
 struct rnic_settings {
 	bool crc;

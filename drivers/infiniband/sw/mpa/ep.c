@@ -35,7 +35,6 @@
 /* How long the peer may take to close after we did. */
 #define LINGER_MS	2000
 
-
 static void ep_free(struct kref *ref)
 {
 	struct rnic_ep *ep = container_of(ref, struct rnic_ep, ref);

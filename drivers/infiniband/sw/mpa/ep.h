@@ -76,7 +76,7 @@ struct rnic_ep {
 	bool killed;
 	struct rnic_dev *dev;
 	struct rnic_sock s;
-	struct mutex lock;
+	struct mutex lock; /* see above */
 	enum rnic_ep_state state;
 	bool initiator;
 	bool pending;

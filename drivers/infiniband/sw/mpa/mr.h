@@ -40,12 +40,6 @@ enum rnic_mr_kind {
 
 /**
  * struct rnic_mr - a memory region
- *
- * Life: rnic_mr_get() takes a reference that is only held while octets are
- * copied, with softirqs off. Deregistering makes the STag unreachable, waits
- * for these references, and only then lets go of the memory; the struct itself
- * goes after an RCU grace period, for lookups that lost the race.
- *
  * @ibmr:	what ib_core sees; lkey and rkey are both the STag
  * @kind:	kind of memory, constant
  * @valid:	may be accessed; changed by REG_MR and invalidation
@@ -66,6 +60,11 @@ enum rnic_mr_kind {
  * @refs:	one for being reachable, one per access going on
  * @idle:	completed when @refs is 0
  * @rcu:	for freeing
+ *
+ * Life: rnic_mr_get() takes a reference that is only held while octets are
+ * copied, with softirqs off. Deregistering makes the STag unreachable, waits
+ * for these references, and only then lets go of the memory; the struct itself
+ * goes after an RCU grace period, for lookups that lost the race.
  */
 struct rnic_mr {
 	struct ib_mr ibmr;

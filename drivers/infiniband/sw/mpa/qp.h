@@ -184,7 +184,7 @@ struct rnic_qp {
 	struct rnic_dev *dev;
 	refcount_t refs;
 	struct completion idle;
-	spinlock_t lock;
+	spinlock_t lock; /* see above */
 	enum ib_qp_state state;
 	struct rnic_ep *ep;
 	bool busy;
@@ -197,8 +197,8 @@ struct rnic_qp {
 	struct rnic_cq *scq;
 	struct rnic_cq *rcq;
 	struct rnic_srq *srq;
-	spinlock_t sq_lock;
-	spinlock_t rq_lock;
+	spinlock_t sq_lock; /* see above */
+	spinlock_t rq_lock; /* see above */
 	struct rnic_sq sq;
 	struct rnic_rq rq;
 	int access;

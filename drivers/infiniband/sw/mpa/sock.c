@@ -485,7 +485,7 @@ bool rnic_sock_drained(const struct rnic_sock *s)
 	return skb_queue_empty(&s->sock->sk->sk_write_queue);
 }
 
-/* Nothing is queued or waits for an acknowledgement. */
+/* Nothing is queued or waits for an acknowledgment. */
 bool rnic_sock_all_acked(const struct rnic_sock *s)
 {
 	return tcp_rtx_and_write_queues_empty(s->sock->sk);
@@ -493,7 +493,7 @@ bool rnic_sock_all_acked(const struct rnic_sock *s)
 
 /*
  * May more be queued? If not, RNIC_SOCK_SPACE will tell. The second look closes
- * the race with acknowledgements processed before the flag was seen.
+ * the race with acknowledgments processed before the flag was seen.
  */
 bool rnic_sock_room(const struct rnic_sock *s)
 {
@@ -514,7 +514,7 @@ bool rnic_sock_room(const struct rnic_sock *s)
  * @len:	how many
  * @more:	more follows in this burst: full segments go out, a partial one is
  *		held back. TCP is pushed in any case: with nothing in flight no
- *		acknowledgement would ever make room again.
+ *		acknowledgment would ever make room again.
  *
  * Return: octets taken, possibly fewer than @len, -EAGAIN when none (then
  * RNIC_SOCK_SPACE follows), or another -errno when the connection is gone.

@@ -97,7 +97,7 @@ struct rnic_cursor {
 };
 
 /**
- * rnic_piece_fn - takes one contiguous piece of the stream
+ * typedef rnic_piece_fn - takes one contiguous piece of the stream
  * @ctx:	the walker's context
  * @data:	the octets; preemption may be off, do not sleep
  * @len:	how many, at least 1

@@ -11,11 +11,6 @@
 
 /**
  * enum rnic_stat - index of a counter
- *
- * The two message blocks are in the order of the RDMAP opcodes, so that
- * RNIC_STAT_TX_MSG + opcode is the counter of that opcode. A message is counted
- * when its last octet was sent or placed.
- *
  * @RNIC_STAT_TX_FPDUS: FPDUs handed to TCP
  * @RNIC_STAT_RX_FPDUS: FPDUs received whole
  * @RNIC_STAT_TX_OCTETS: DDP payload sent
@@ -41,6 +36,10 @@
  * @RNIC_STAT_BAD_WQES: work requests refused when taken from a ring
  * @RNIC_STAT_DOORBELLS: doorbells rung by user space
  * @RNIC_STAT_N: number of counters
+ *
+ * The two message blocks are in the order of the RDMAP opcodes, so that
+ * RNIC_STAT_TX_MSG + opcode is the counter of that opcode. A message is counted
+ * when its last octet was sent or placed.
  */
 enum rnic_stat {
 	RNIC_STAT_TX_FPDUS,

@@ -43,7 +43,7 @@
 /* Room that is always left in a chunk for a Terminate. */
 #define TERM_ROOM	128
 
-enum encode { ENCODED, IMAGE_FULL, CUT_DUE, TX_ERROR };
+enum encode { SEG_ENCODED, IMAGE_FULL, CUT_DUE, TX_ERROR };
 
 static bool new_chunk(struct rnic_tx *tx)
 {
@@ -397,7 +397,7 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 	rnic_stat_add(qp->dev, RNIC_STAT_TX_OCTETS, n);
 	if (tx->seg.last)
 		message_done(qp);
-	return ENCODED;
+	return SEG_ENCODED;
 }
 
 /* How long the next FPDU is, and whether it may follow the ones in the image. */
@@ -437,7 +437,7 @@ static bool fill_image(struct rnic_qp *qp, u32 limit, bool *cut)
 		if (tx->msg == RNIC_TX_NONE && !next_message(qp))
 			return false;
 		switch (encode_segment(qp)) {
-		case ENCODED:
+		case SEG_ENCODED:
 			if (tx->fill < start)	/* a new chunk was begun */
 				start = 0;
 			break;
@@ -470,7 +470,7 @@ static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 	return true;
 }
 
-/* TCP took nothing for want of memory, and no acknowledgement will wake us. */
+/* TCP took nothing for want of memory, and no acknowledgment will wake us. */
 static bool starved(const struct rnic_tx *tx, const struct rnic_sock *s)
 {
 	return tx->sent != tx->fill && !tx->broken && rnic_sock_all_acked(s);
@@ -542,6 +542,8 @@ void rnic_tx_finish(struct rnic_qp *qp)
 /**
  * rnic_tx_idle() - was everything posted so far sent?
  * @qp:	queue pair, socket locked
+ *
+ * Return: yes.
  */
 bool rnic_tx_idle(struct rnic_qp *qp)
 {
