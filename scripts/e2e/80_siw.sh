@@ -60,13 +60,13 @@ for ours in a b; do
 	eval "siw_crc_both_$ours() { with_siw siw-crc.ko $ours; our_crc required; talk $ours; }"
 done
 
-scenario siw_apps 90 "ucmatose and rstream against siw, and errors told across"
+scenario siw_apps 90 "ucmatose, rstream and verbs of all sizes against siw"
 siw_apps() {
 	with_siw siw.ko a
 	both ucmatose -c 8 -C 5 -S 3000
 	both rstream -S 5000 -C 10 -I 2 -T v
 	new_port
-	run probe a "$BIN/verbs_probe" -p "$PORT" write_past_end send_too_long
+	run probe a "$BIN/verbs_probe" -p "$PORT" sizes_send sizes_write unsignalled
 	with_siw siw.ko b
 	new_port
 	serve server b rstream -b "$B4" -p "$PORT" -S 5000 -C 10 -I 2 -T v

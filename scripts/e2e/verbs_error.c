@@ -19,6 +19,7 @@
 #define OF(status)	(1u << (status))
 #define ANY_ERROR	(~0u & ~OF(IBV_WC_SUCCESS))
 #define TOO_LONG	(OF(IBV_WC_LOC_LEN_ERR) | OF(IBV_WC_LOC_PROT_ERR) | OF(IBV_WC_WR_FLUSH_ERR))
+#define RO		IBV_ACCESS_REMOTE_READ
 #define NO_WRITE	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
 #define NO_READ		(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
 #define REMOTE_RW	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
@@ -217,7 +218,7 @@ CRIME(read_other_pd, IBV_WR_RDMA_READ, 0, 100, RW, OTHER_PD, READ_ENDS, FLUSHED)
 CRIME(read_qp_forbids, IBV_WR_RDMA_READ, 0, 100, RW, QP_FORBIDS, READ_ENDS, FLUSHED)
 CRIME(send_no_recv, IBV_WR_SEND, 0, 100, RW, NO_RECV, SEND_ENDS, FLUSHED)
 CRIME(send_too_long, IBV_WR_SEND, 0, 100, RW, SHORT_RECV, SEND_ENDS, TOO_LONG)
-CRIME(send_to_read_only, IBV_WR_SEND, 0, 100, IBV_ACCESS_REMOTE_READ, READ_ONLY_RECV, SEND_ENDS, ANY_ERROR)
+CRIME(send_to_read_only, IBV_WR_SEND, 0, 100, RO, READ_ONLY_RECV, SEND_ENDS, ANY_ERROR)
 
 /* A local mistake: the request itself fails, nothing goes out, the peer is cut off. */
 static void local_mistake(enum ibv_wr_opcode op, bool bad_key, bool read_only)

@@ -14,6 +14,7 @@
  * down siw's devices with ours: the driver id is the user ABI's.
  */
 #include <linux/mutex.h>
+#include <linux/random.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <rdma/iw_cm.h>
@@ -197,6 +198,8 @@ static struct rnic_dev *dev_alloc(void)
 	if (rnic_mr_dev_init(dev))
 		goto free_stats;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
+	/* iw_cm is given bare numbers: those of another device shall not fit. */
+	dev->next_qpn = get_random_u32() & 0xffffff;
 	rnic_settings_init(&dev->set);
 	rnic_cm_dev_init(dev);
 	INIT_LIST_HEAD(&dev->node);

@@ -91,10 +91,9 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
  */
 static void close_gracefully(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	if (qp->fin || (qp->tx.open && !rnic_tx_idle(qp)))
-		return;
-	qp->fin = true;
+	/* From the last progress on: a peer that takes nothing does not keep us. */
 	rnic_ep_arm(ep, CLOSE_MS);
+	qp->fin = !qp->tx.open || rnic_tx_idle(qp);
 }
 
 static enum ib_qp_state state_of(struct rnic_qp *qp)
@@ -130,9 +129,15 @@ static void raise_event(struct rnic_qp *qp)
 		.event = qp->event,
 	};
 
-	if (qp->event >= 0 && qp->ibqp.event_handler)
+	if (!qp->ibqp.event_handler)
+		return;
+	if (qp->event >= 0)
 		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
 	qp->event = -1;
+	/* No receive will be taken from it on behalf of this queue pair. */
+	ev.event = IB_EVENT_QP_LAST_WQE_REACHED;
+	if (qp->srq)
+		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
 }
 
 /* Socket locked. */

@@ -540,7 +540,7 @@ void rnic_tx_finish(struct rnic_qp *qp)
 }
 
 /**
- * rnic_tx_idle() - was everything posted so far sent?
+ * rnic_tx_idle() - was everything posted so far carried out?
  * @qp:	queue pair, socket locked
  *
  * Return: yes.
@@ -550,5 +550,6 @@ bool rnic_tx_idle(struct rnic_qp *qp)
 	struct rnic_tx *tx = &qp->tx;
 
 	return tx->msg == RNIC_TX_NONE && !tx->held && tx->fill == tx->sent &&
-	       !rnic_read_in_head(&qp->readq) && !rnic_sq_pending(&qp->sq);
+	       !rnic_reads_out(&qp->readq) && !rnic_read_in_head(&qp->readq) &&
+	       !rnic_sq_pending(&qp->sq);
 }
