@@ -22,7 +22,7 @@ packages() {
 		;;
 	bench)
 		packages check
-		echo iperf3 ethtool
+		echo iperf3 sockperf ethtool
 		;;
 	lint)
 		packages build
