@@ -16,11 +16,11 @@ WORK=$STATE
 LIMIT=$((WINDOW + 20))
 server_ns=b address=$B4
 
-# use_path MTU: what follows goes over the cable with this MTU, or over lo
+# use_path MTU: what follows goes over the cable with this MTU; or, to a host's own
+# address, over lo. A device on lo itself would leave siw out: it has no GID there.
 use_path() {
 	if [ "$1" = lo ]; then
-		server_ns=a address=127.0.0.1
-		device_exists mpalo || link_add mpalo a lo
+		server_ns=a address=$A4
 	else
 		server_ns=b address=$B4
 		set_mtu "$1"
@@ -51,7 +51,7 @@ pair() {
 
 # Before anything is timed: warm caches, and every octet compared.
 warm_up() {
-	local args=(-V -C 20 -S 64000 -a "$address" -p "$PORT")
+	local args=(-V -C 5 -S 64000 -a "$address" -p "$PORT")
 	pair rping -s "${args[@]}" -- rping -c "${args[@]}"
 }
 
@@ -66,32 +66,32 @@ perftest() {
 column() {
 	awk -v size="$1" -v column="$2" '
 		$1 == size && $2 ~ /^[0-9]+$/ { value = $column }
-		END { if (value + 0 <= 0) exit 1; print value }' "$WORK/client.log"
+		END { if (value !~ /[1-9]/) exit 1; print value }' "$WORK/client.log"
 }
 
-# count OP SIZE OPTIONS...: sets COUNT, the messages finished in the window.
+# count OP SIZE SECONDS OPTIONS...: sets COUNT, the messages finished in a window.
 # perftest's own rate is not used: it looks for its clock while the queue still
 # drains, and often finds none. In its duration mode the kernel's timer bounds
 # the window instead.
 count() {
-	local op=$1 size=$2
-	shift 2
-	perftest "ib_${op}_bw" -s "$size" -D "$WINDOW" -f 0 "$@"
-	COUNT=$(column "$size" 2) || fail "no message finished in $WINDOW s"
+	local op=$1 size=$2 window=$3
+	shift 3
+	perftest "ib_${op}_bw" -s "$size" -D "$window" -f 0 "$@"
+	COUNT=$(column "$size" 2) || fail "no message finished in $window s"
 }
 
 # 8 MiB under way, in 16 to 128 messages, with 16 completions for them
 bandwidth() {
 	local op=$1 size=$2 depth=$((8388608 / $2))
 	depth=$((depth < 16 ? 16 : depth > 128 ? 128 : depth))
-	count "$op" "$size" -t "$depth" -Q $((depth / 16))
+	count "$op" "$size" "$WINDOW" -t "$depth" -Q $((depth / 16))
 	awk -v bytes=$((COUNT * size)) -v window="$WINDOW" \
 		'BEGIN { printf "%.2f\n", bytes / window / 1e6 }'
 }
 
 message_rate() {
-	count "$1" "$2"
-	echo $((COUNT / WINDOW))
+	count "$1" "$2" 1
+	echo "$COUNT"
 }
 
 # The median; half a round trip but for read. Events where the program has them.
@@ -114,11 +114,13 @@ tcp_stream() {
 		fail "iperf3 gave no rate"
 }
 
-# The median of half a round trip, as perftest gives it. The server never ends.
+# The median of half a round trip, as perftest gives it. Both ends on one processor:
+# across two it is the time the host takes to wake a virtual one. The server
+# never ends.
 tcp_latency() {
-	serve server "$server_ns" timeout -k 1 "$LIMIT" \
+	serve server "$server_ns" timeout -k 1 "$LIMIT" taskset 1 \
 		sockperf server --tcp -i "$address" -p "$PORT"
-	run client a sockperf ping-pong --tcp -i "$address" -p "$PORT" -m "$1" -t "$WINDOW"
+	run client a taskset 1 sockperf ping-pong --tcp -i "$address" -p "$PORT" -m "$1" -t 1
 	awk '/percentile 50.000/ { value = $NF }
 		END { if (value + 0 <= 0) exit 1; print value + 0 }' "$WORK/client.log" ||
 		fail "sockperf gave no median"
@@ -160,20 +162,36 @@ prepare() {
 	fi
 }
 
+# attempt TEST SIZE: sets VALUE. Two accidents mean that nothing was measured, and
+# are no fault of the driver's: perftest's second connection may come before siw
+# listens for it, and perftest may not find its clock. Then we try again.
+attempt() {
+	local try retry='Connection refused|no clock'
+	for try in 1 2 3; do
+		new_port
+		rm -f "$WORK"/*.log
+		if VALUE=$(measure "$@" 2>&1); then
+			return 0
+		fi
+		echo "$VALUE" >> "$WORK/client.log"
+		grep -Eo -m 1 "$retry" "$WORK/client.log" || return 1
+	done
+	return 1
+}
+
 run_plan() {
-	local mtu who crc test size unit state='' ready=0 value
+	local mtu who crc test size unit state='' ready=0
 	while read -ru 3 mtu who crc test size unit; do
 		if [ "$state" != "$mtu $who $crc" ]; then
 			state="$mtu $who $crc" ready=1
 			prepare "$mtu" "$who" "$crc" || ready=0
 		fi
-		new_port
-		rm -f "$WORK"/*.log
-		if [ $ready = 1 ] && value=$(measure "$test" "$size" 2>&1); then
-			echo "@ $mtu $who $crc $test $size $unit $value"
+		VALUE=''
+		if [ $ready = 1 ] && attempt "$test" "$size"; then
+			echo "@ $mtu $who $crc $test $size $unit $VALUE"
 		else
 			echo "@ $mtu $who $crc $test $size $unit failed"
-			[ $ready = 0 ] || explain "$value"
+			[ $ready = 0 ] || explain "$VALUE"
 		fi
 	done 3< <(plan "$RDMA_TYPE")
 }
@@ -181,4 +199,7 @@ run_plan() {
 "$TOP/scripts/vm/klog.sh" mark bench
 topo_up > "$WORK/topology" 2>&1 || { cat "$WORK/topology"; exit 1; }
 run_plan
-"$TOP/scripts/vm/klog.sh" check bench || echo "the kernel warned"
+if ! warnings=$("$TOP/scripts/vm/klog.sh" check bench); then
+	echo "in the kernel's log:"
+	echo "$warnings"
+fi

@@ -68,11 +68,11 @@ function print_row(mtu, who, crc, test, size, unit,    key, mine, expected) {
 		missing++
 		return
 	}
-	printf "%9s  %17s  %6s  %6s  %s\n", figure(mine), \
+	printf "%9s  %17s  %6s  %6s%s\n", figure(mine), \
 		"(" figure(values[key, 0]) " .. " figure(values[key, good[key] - 1]) ")", \
 		who == "tcp" ? "-" : ratio(mine, median(key_of(mtu, "siw", "off", test, size))), \
 		ratio(mine, median(tcp_key(mtu, test, size))), \
-		good[key] == expected ? "" : good[key] + 0 " of " expected " runs"
+		good[key] == expected ? "" : "  " expected - good[key] " of " expected " failed"
 }
 
 function print_mtu(mtu,    i, j, n, part, other) {
