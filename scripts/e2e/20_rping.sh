@@ -72,9 +72,13 @@ rping_mtu_change() {
 scenario rping_lo 40 "a device on lo, both ends on it"
 rping_lo() {
 	dirty
+	# Not 127.0.0.1: rdma_cm binds that to the first device it knows, whatever
+	# its network device, and mixes two devices up as soon as there are two.
+	ip -n a address add 10.99.0.1/32 dev lo
+	ip -n a address add fd99::1/128 dev lo nodad
 	link_add mpalo a lo
-	rping_sizes a a 127.0.0.1
-	rping_pair a a ::1 1000
+	rping_sizes a a 10.99.0.1
+	rping_pair a a fd99::1 1000
 	link_delete mpalo
 }
 

@@ -104,7 +104,11 @@ void rnic_cm_reply(struct rnic_ep *ep, int status, const struct mpa_frame *rep, 
 		ev.local_addr = ep->cm_id->m_local_addr;
 		ev.remote_addr = ep->cm_id->m_remote_addr;
 	}
-	ep->cm_id->event_handler(ep->cm_id, &ev);
+	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
+		/* No memory for a copy: better without than not at all. */
+		ev.private_data_len = 0;
+		ep->cm_id->event_handler(ep->cm_id, &ev);
+	}
 	if (status)
 		put_cm_id(ep);
 }
@@ -244,6 +248,7 @@ static int send_accept(struct rnic_ep *ep, const struct mpa_frame *rep,
 {
 	int ret;
 
+	rnic_ep_disarm(ep);
 	ret = rnic_qp_attach(ep->qp, ep, &ep->agreed, false);
 	if (ret)
 		return ret;
@@ -260,7 +265,7 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id, struct iw_
 	struct mpa_frame rep;
 	int ret;
 
-	if (ep->state != RNIC_EP_REQUESTED)
+	if (ep->state != RNIC_EP_REQUESTED || rnic_sock_unread(&ep->s))
 		return -ECONNABORTED;
 	if (!pd_fits(ep, param->private_data_len))
 		return -EINVAL;

@@ -102,7 +102,8 @@ void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u
 	rnic_cq_push(qp->rcq, &cqe, solicited);
 }
 
-static void flush_sq(struct rnic_qp *qp)
+/* Return: there is more. */
+static bool flush_sq(struct rnic_qp *qp)
 {
 	struct rnic_wqe wqe;
 	u32 i;
@@ -110,34 +111,49 @@ static void flush_sq(struct rnic_qp *qp)
 	for (i = qp->sent_head; i != qp->sent_tail; i++)
 		rnic_sent_done(qp, i & (qp->sq.size - 1), IB_WC_WR_FLUSH_ERR);
 	rnic_sent_complete(qp);
-	do {
-		while (rnic_sq_pop(&qp->sq, &wqe)) {
-			rnic_sent_done(qp, rnic_sent_add(qp, &wqe), IB_WC_WR_FLUSH_ERR);
-			rnic_sent_complete(qp);
-		}
-	} while (rnic_sq_pending(&qp->sq));
+	for (i = 0; i < qp->sq.size && rnic_sq_pop(&qp->sq, &wqe); i++) {
+		rnic_sent_done(qp, rnic_sent_add(qp, &wqe), IB_WC_WR_FLUSH_ERR);
+		rnic_sent_complete(qp);
+	}
+	return rnic_sq_pending(&qp->sq);
 }
 
-static void flush_rq(struct rnic_qp *qp)
+/* Return: there may be more. */
+static bool flush_rq(struct rnic_qp *qp)
 {
+	u32 i;
+
 	if (qp->rx.have_rwqe)
 		rnic_recv_complete(qp, IB_WC_WR_FLUSH_ERR, 0, 0, false, true);
 	if (qp->srq)
-		return;
-	while (rnic_rq_pop(&qp->rq, &qp->rx.rwqe))
+		return false;
+	for (i = 0; i < qp->rq.size; i++) {
+		if (!rnic_rq_pop(&qp->rq, &qp->rx.rwqe))
+			return false;
 		rnic_recv_complete(qp, IB_WC_WR_FLUSH_ERR, 0, 0, false, true);
+	}
+	return true;
 }
 
 /**
  * rnic_qp_flush() - complete everything posted with a flush status
  * @qp:	queue pair in error, without a connection
  *
+ * Each queue is emptied once at most: a user may fill it as fast as we can
+ * flush it, and must not keep us here.
+ *
  * Context: the worker. Runs again for work requests posted later.
  */
 void rnic_qp_flush(struct rnic_qp *qp)
 {
+	bool again;
+
 	qp->tx.msg = RNIC_TX_NONE;
 	qp->tx.held = false;
-	flush_sq(qp);
-	flush_rq(qp);
+	/* In error, then look: pairs with rnic_post_recv(). */
+	smp_mb();
+	again = flush_sq(qp);
+	again |= flush_rq(qp);
+	if (again)
+		rnic_qp_kick(qp);
 }

@@ -100,7 +100,8 @@ bool rnic_ep_expired(const struct rnic_ep *ep)
 	return deadline && time_after_eq(jiffies, deadline);
 }
 
-static void disarm(struct rnic_ep *ep)
+/* No deadline any more. */
+void rnic_ep_disarm(struct rnic_ep *ep)
 {
 	WRITE_ONCE(ep->deadline, 0);
 	if (cancel_delayed_work(&ep->timer))
@@ -137,15 +138,20 @@ static void drop_tail(struct rnic_ep *ep)
 	ep->tail_len = 0;
 }
 
+static void drop_listener(struct rnic_ep *ep)
+{
+	if (ep->listener)
+		rnic_listener_put(ep->listener);
+	WRITE_ONCE(ep->listener, NULL);
+}
+
 /* iw_cm does not know it any more, or it does not know iw_cm's question. */
 static void unpublish(struct rnic_ep *ep)
 {
 	if (ep->id)
 		xa_erase(&ep->dev->cm.requests, ep->id);
 	ep->id = 0;
-	if (ep->listener)
-		rnic_listener_put(ep->listener);
-	ep->listener = NULL;
+	drop_listener(ep);
 }
 
 /**
@@ -163,7 +169,7 @@ void rnic_ep_done(struct rnic_ep *ep)
 	ep->state = RNIC_EP_DONE;
 	if (ep->s.sock)
 		rnic_sock_unhook(&ep->s);
-	disarm(ep);
+	rnic_ep_disarm(ep);
 	not_pending(ep);
 	unpublish(ep);
 	drop_qp(ep);
@@ -181,14 +187,15 @@ void rnic_ep_linger(struct rnic_ep *ep)
 	ep->state = RNIC_EP_LINGER;
 	not_pending(ep);
 	unpublish(ep);
-	disarm(ep);
+	rnic_ep_disarm(ep);
 	rnic_ep_arm(ep, LINGER_MS);
 	rnic_ep_kick(ep);
 }
 
 /**
  * rnic_ep_operate() - Full Operation: socket events go to the queue pair
- * @ep:	endpoint with @qp attached, @lock held; iw_cm was told
+ * @ep:	endpoint with @qp attached, @lock held; iw_cm was told. The deadline was
+ *	disarmed before: since it is attached @qp may set one for its close.
  *
  * What arrived before is looked at once, since it was reported to us.
  */
@@ -198,7 +205,6 @@ void rnic_ep_operate(struct rnic_ep *ep)
 	ep->state = RNIC_EP_OPERATING;
 	not_pending(ep);
 	unpublish(ep);
-	disarm(ep);
 	rnic_sock_redirect(&ep->s, rnic_qp_sock_event);
 	rnic_qp_kick(ep->qp);
 }
@@ -299,7 +305,8 @@ static void connecting(struct rnic_ep *ep)
 			startup_failed(ep, ret, RNIC_STAT_STARTUPS_FAILED);
 		else
 			ep->state = RNIC_EP_WAIT_REPLY;
-	} else if (rnic_sock_dead(&ep->s) || rnic_sock_error(&ep->s)) {
+	} else if (rnic_sock_peer_closed(&ep->s) || rnic_sock_error(&ep->s)) {
+		/* Also a peer that accepted and closed before we looked. */
 		ret = rnic_sock_error(&ep->s);
 		startup_failed(ep, ret ? ret : -ECONNREFUSED, RNIC_STAT_STARTUPS_FAILED);
 	}
@@ -350,6 +357,7 @@ static void reply_arrived(struct rnic_ep *ep)
 		return;
 	}
 	err = mpa_conclude(&ep->agreed, &ep->own, &ep->req, &rep);
+	rnic_ep_disarm(ep);
 	ret = rnic_qp_attach(ep->qp, ep, &ep->agreed, true);
 	if (ret) {
 		startup_failed(ep, ret, RNIC_STAT_STARTUPS_FAILED);
@@ -359,12 +367,19 @@ static void reply_arrived(struct rnic_ep *ep)
 		/* The queue pair sends the Terminate and gives the rest back. */
 		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_FAILED);
 		rnic_cm_reply(ep, -EPROTO, &rep, NULL);
-		rnic_qp_refuse(ep->qp, err);
+		rnic_qp_refuse(ep->qp, ep, err);
 	} else {
 		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_OK);
 		rnic_cm_reply(ep, 0, &rep, pd);
 	}
 	rnic_ep_operate(ep);
+}
+
+/* Nothing may arrive before our Reply (DUAL-07). */
+static void requested(struct rnic_ep *ep)
+{
+	if (rnic_sock_peer_closed(&ep->s) || rnic_sock_unread(&ep->s))
+		startup_failed(ep, -ECONNRESET, RNIC_STAT_STARTUPS_FAILED);
 }
 
 static void request_arrived(struct rnic_ep *ep)
@@ -377,7 +392,10 @@ static void request_arrived(struct rnic_ep *ep)
 		return;
 	}
 	ep->state = RNIC_EP_REQUESTED;
-	rnic_cm_request(ep, pd);
+	requested(ep);
+	if (ep->state == RNIC_EP_REQUESTED)
+		rnic_cm_request(ep, pd);
+	drop_listener(ep);
 }
 
 /*
@@ -415,13 +433,6 @@ static void startup_receive(struct rnic_ep *ep)
 		reply_arrived(ep);
 	else if (ret)
 		request_arrived(ep);
-}
-
-/* Nothing may arrive before our Reply (DUAL-07). */
-static void requested(struct rnic_ep *ep)
-{
-	if (rnic_sock_peer_closed(&ep->s) || rnic_sock_unread(&ep->s))
-		startup_failed(ep, -ECONNRESET, RNIC_STAT_STARTUPS_FAILED);
 }
 
 static void step(struct rnic_ep *ep)
@@ -536,6 +547,62 @@ struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id)
 	return ep;
 }
 
+/* Have the next ep_work() find that its time is over. */
+static void expire_now(struct rnic_ep *ep)
+{
+	WRITE_ONCE(ep->deadline, (jiffies - 2) | 1);
+	rnic_ep_kick(ep);
+}
+
+/* Is it a startup for a queue pair or from a listener that goes away? */
+static bool is_startup_of(const struct rnic_ep *ep, const struct rnic_qp *qp,
+			  const struct rnic_listener *l)
+{
+	enum rnic_ep_state state = READ_ONCE(ep->state);
+
+	if (l)
+		return state == RNIC_EP_WAIT_REQUEST && READ_ONCE(ep->listener) == l;
+	return state < RNIC_EP_OPERATING && READ_ONCE(ep->qp) == qp;
+}
+
+static struct rnic_ep *next_startup_of(struct rnic_dev *dev, const struct rnic_qp *qp,
+				       const struct rnic_listener *l)
+{
+	struct rnic_ep *ep;
+
+	spin_lock_bh(&dev->cm.ep_lock);
+	list_for_each_entry(ep, &dev->cm.eps, node) {
+		if (is_startup_of(ep, qp, l) && !rnic_ep_expired(ep) &&
+		    kref_get_unless_zero(&ep->ref)) {
+			spin_unlock_bh(&dev->cm.ep_lock);
+			return ep;
+		}
+	}
+	spin_unlock_bh(&dev->cm.ep_lock);
+	return NULL;
+}
+
+/**
+ * rnic_ep_cut_short() - end startups that nobody waits for any more
+ * @dev:	device
+ * @qp:		those of this queue pair, when @l is NULL
+ * @l:		those of this listener that its consumer was not asked about
+ *
+ * They end in ep_work(), as if their time was over. Does not wait.
+ *
+ * Context: process.
+ */
+void rnic_ep_cut_short(struct rnic_dev *dev, const struct rnic_qp *qp,
+		       const struct rnic_listener *l)
+{
+	struct rnic_ep *ep;
+
+	while ((ep = next_startup_of(dev, qp, l))) {
+		expire_now(ep);
+		rnic_ep_put(ep);
+	}
+}
+
 static struct rnic_ep *next_alive(struct rnic_dev *dev)
 {
 	struct rnic_ep *ep;
@@ -563,8 +630,7 @@ void rnic_ep_kill_all(struct rnic_dev *dev)
 	struct rnic_ep *ep;
 
 	while ((ep = next_alive(dev))) {
-		WRITE_ONCE(ep->deadline, (jiffies - 2) | 1);
-		rnic_ep_kick(ep);
+		expire_now(ep);
 		rnic_ep_put(ep);
 	}
 	wait_event(dev->cm.idle, list_empty_careful(&dev->cm.eps));

@@ -106,6 +106,7 @@ void rnic_ep_put(struct rnic_ep *ep);
 void rnic_ep_kick(struct rnic_ep *ep);
 void rnic_ep_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
 void rnic_ep_arm(struct rnic_ep *ep, u32 ms);
+void rnic_ep_disarm(struct rnic_ep *ep);
 bool rnic_ep_expired(const struct rnic_ep *ep);
 void rnic_ep_done(struct rnic_ep *ep);
 void rnic_ep_linger(struct rnic_ep *ep);
@@ -113,6 +114,8 @@ void rnic_ep_operate(struct rnic_ep *ep);
 void rnic_ep_closed(struct rnic_ep *ep, struct page *tail, u32 off, u32 len);
 struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id);
 int rnic_ep_publish(struct rnic_ep *ep);
+void rnic_ep_cut_short(struct rnic_dev *dev, const struct rnic_qp *qp,
+		       const struct rnic_listener *l);
 void rnic_ep_kill_all(struct rnic_dev *dev);
 int rnic_ep_send_frame(struct rnic_ep *ep, const struct mpa_frame *f, const void *pd);
 

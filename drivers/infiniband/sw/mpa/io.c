@@ -40,6 +40,8 @@ void rnic_io_exit(void)
 
 /* How long a graceful close may take before it is cut short. */
 #define CLOSE_MS	5000
+/* Longest pause between two looks for receives posted in error. */
+#define REFLUSH_MAX	(HZ / 2)
 
 /**
  * rnic_qp_kick() - wake the worker
@@ -73,7 +75,9 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 	if (ep) {
 		rnic_sock_lock(&ep->s);
 		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin)
-			kick = rnic_tx_run(qp, &ep->s) || qp->closing;
+			/* In SQD the worker waits for the last send to go. */
+			kick = rnic_tx_run(qp, &ep->s) || qp->closing ||
+			       READ_ONCE(qp->state) != IB_QPS_RTS;
 		rnic_sock_unlock(&ep->s);
 		rnic_ep_put(ep);
 	}
@@ -81,10 +85,13 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 		rnic_qp_kick(qp);
 }
 
-/* Everything posted before the close was sent: FIN, and wait for the peer's. */
+/*
+ * Everything posted before the close was sent, or will never be since the peer
+ * did not open the stream (NEG-30): FIN, and wait for the peer's.
+ */
 static void close_gracefully(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	if (qp->fin || !rnic_tx_idle(qp))
+	if (qp->fin || (qp->tx.open && !rnic_tx_idle(qp)))
 		return;
 	qp->fin = true;
 	rnic_ep_arm(ep, CLOSE_MS);
@@ -98,14 +105,15 @@ static enum ib_qp_state state_of(struct rnic_qp *qp)
 /*
  * Is the connection over? A FIN inside an FPDU, a reset and a time-out lose
  * data: the consumer is told. A FIN between two FPDUs is the peer's close.
+ * Not before all that arrived was looked at: @unread says that it was not.
  */
-static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep)
+static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep, bool unread)
 {
-	bool broken = rnic_sock_dead(&ep->s) && rnic_sock_error(&ep->s);
+	bool broken = rnic_sock_dead(&ep->s) && (rnic_sock_error(&ep->s) || qp->tx.broken);
 
 	if (qp->closing || state_of(qp) == IB_QPS_ERR || rnic_ep_expired(ep))
 		return true;
-	if (!qp->rx.eof && !rnic_sock_dead(&ep->s))
+	if (unread || (!qp->rx.eof && !rnic_sock_dead(&ep->s)))
 		return false;
 	if (broken || qp->rx.mpa.seen) {
 		qp->event = IB_EVENT_QP_FATAL;
@@ -145,6 +153,27 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	spin_unlock_bh(&qp->lock);
 }
 
+/* delayed_work of a user's queue pair in error: look again. */
+void rnic_qp_reflush(struct work_struct *work)
+{
+	rnic_qp_kick(container_of(work, struct rnic_qp, reflush.work));
+}
+
+/*
+ * User space posts receives without a doorbell, also to a queue pair in error,
+ * and waits for them to come back flushed. So look for more from time to time.
+ */
+static void flush(struct rnic_qp *qp)
+{
+	u32 get = qp->rq.get;
+
+	rnic_qp_flush(qp);
+	if (!qp->rq.user || READ_ONCE(qp->gone))
+		return;
+	qp->pause = get != qp->rq.get ? 1 : min_t(unsigned int, 2 * qp->pause + 1, REFLUSH_MAX);
+	queue_delayed_work(rnic_wq, &qp->reflush, qp->pause);
+}
+
 /* Socket not locked; @ep with the queue pair's reference, which goes. */
 static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 {
@@ -152,7 +181,7 @@ static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 	u32 off = qp->tx.sent, len = qp->tx.fill - qp->tx.sent;
 
 	qp->tx.page = NULL;
-	rnic_qp_flush(qp);
+	flush(qp);
 	rnic_readq_free(&qp->readq);
 	raise_event(qp);
 	/* The last thing that may touch qp: it drops the endpoint's reference. */
@@ -163,17 +192,18 @@ static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 /* Return: the connection is over. */
 static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	bool again, over, fin = false;
+	bool unread, again, over, fin = false;
 
 	rnic_sock_lock(&ep->s);
-	again = rnic_rx_run(qp, &ep->s);
+	unread = rnic_rx_run(qp, &ep->s);
+	again = unread;
 	if (!qp->closing && !qp->fin && state_of(qp) != IB_QPS_ERR)
 		again |= rnic_tx_run(qp, &ep->s);
 	if (state_of(qp) == IB_QPS_SQD && !qp->fin) {
 		close_gracefully(qp, ep);
 		fin = qp->fin;
 	}
-	over = is_over(qp, ep);
+	over = is_over(qp, ep, unread);
 	if (over)
 		unlink_connection(qp, ep);
 	rnic_sock_unlock(&ep->s);
@@ -191,8 +221,8 @@ void rnic_qp_work(struct work_struct *work)
 	bool over;
 
 	if (!ep) {
-		if (state_of(qp) == IB_QPS_ERR)
-			rnic_qp_flush(qp);
+		if (rnic_qp_must_flush(qp))
+			flush(qp);
 		return;
 	}
 	over = run_connection(qp, ep);

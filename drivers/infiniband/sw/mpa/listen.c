@@ -271,8 +271,8 @@ out:
  * rnic_cm_destroy_listen() - ib_device_ops.iw_destroy_listen
  * @cm_id:	it
  *
- * Connections that came before and were not reported yet are ended by iw_cm,
- * which drops their events, and by the startup deadline.
+ * Connections that were not reported yet are ended. Events of those that were
+ * just now are dropped by iw_cm, and the startup deadline ends them.
  *
  * Context: process.
  * Return: 0.
@@ -291,6 +291,7 @@ int rnic_cm_destroy_listen(struct iw_cm_id *cm_id)
 	mutex_unlock(&ports_lock);
 	if (last)
 		port_close(port);
+	rnic_ep_cut_short(l->dev, NULL, l);
 	cm_id->provider_data = NULL;
 	rnic_listener_put(l);
 	return 0;

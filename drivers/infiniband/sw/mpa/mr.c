@@ -156,15 +156,20 @@ int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, struct ib_mr *ibmr,
 		    u32 key, int access)
 {
 	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
+	u32 blk_off;
 	u64 room;
 
 	if (ibmr->device != &dev->ibdev || ibmr->pd != pd ||
 	    mr->kind != RNIC_MR_FAST || mr->stag >> 8 != key >> 8 || mr->valid)
 		return -EINVAL;
-	mr->blk_off = ibmr->iova & (BIT_ULL(mr->blk_shift) - 1);
-	room = (u64)mr->nblk << mr->blk_shift;
-	if (mr->blk_off > room || ibmr->length > room - mr->blk_off)
+	blk_off = ibmr->iova & (BIT_ULL(mr->next_shift) - 1);
+	room = (u64)mr->nnext << mr->next_shift;
+	if (blk_off > room || ibmr->length > room - blk_off)
 		return -EINVAL;
+	memcpy(mr->blk, mr->next, mr->nnext * sizeof(*mr->blk));
+	mr->nblk = mr->nnext;
+	mr->blk_shift = mr->next_shift;
+	mr->blk_off = blk_off;
 	mr->base = ibmr->iova;
 	mr->len = ibmr->length;
 	mr->access = access;

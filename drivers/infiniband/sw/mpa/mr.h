@@ -58,6 +58,10 @@ enum rnic_mr_kind {
  * @nblk:	blocks in use
  * @max_blk:	room in @blk
  * @blk:	memory in blocks of one size
+ * @next:	blocks of the next REG_MR, set while the last one may be in use,
+ *		kind RNIC_MR_FAST; room as in @blk
+ * @nnext:	blocks in @next
+ * @next_shift:	log2 of their size
  * @umem:	pinned memory, kind RNIC_MR_USER
  * @refs:	one for being reachable, one per access going on
  * @idle:	completed when @refs is 0
@@ -76,6 +80,9 @@ struct rnic_mr {
 	u32 nblk;
 	u32 max_blk;
 	struct bio_vec *blk;
+	struct bio_vec *next;
+	u32 nnext;
+	u8 next_shift;
 	struct ib_umem *umem;
 	refcount_t refs;
 	struct completion idle;

@@ -55,6 +55,7 @@ void rnic_mr_free(struct rnic_mr *mr)
 {
 	if (mr->umem)
 		ib_umem_release(mr->umem);
+	kvfree(mr->next);
 	kvfree(mr->blk);
 	kfree_rcu(mr, rcu);
 }
@@ -128,13 +129,13 @@ struct ib_mr *rnic_mr_get_dma(struct ib_pd *pd, int access)
 	return finish(pd, mr);
 }
 
-static void set_block(struct rnic_mr *mr, u32 i, u64 addr, u32 size)
+static void set_block(struct bio_vec *blk, u64 addr, u32 size)
 {
 	void *va = (void *)(uintptr_t)addr;
 
-	mr->blk[i].bv_page = virt_to_page(va);
-	mr->blk[i].bv_offset = offset_in_page(va);
-	mr->blk[i].bv_len = size;
+	blk->bv_page = virt_to_page(va);
+	blk->bv_offset = offset_in_page(va);
+	blk->bv_len = size;
 }
 
 /* Blocks begin where the user address is a multiple of their size. */
@@ -148,7 +149,7 @@ static void set_blocks(struct rnic_mr *mr, struct ib_umem *umem,
 	for_each_sgtable_dma_page(&umem->sgt_append.sgt, &it, 0) {
 		addr = sg_page_iter_dma_address(&it);
 		if (!mr->nblk || IS_ALIGNED(va, size))
-			set_block(mr, mr->nblk++, ALIGN_DOWN(addr, size), size);
+			set_block(&mr->blk[mr->nblk++], ALIGN_DOWN(addr, size), size);
 		va += PAGE_SIZE;
 	}
 }
@@ -253,6 +254,12 @@ struct ib_mr *rnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 	mr = mr_alloc(RNIC_MR_FAST, max_sg);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
+	mr->next_shift = PAGE_SHIFT;
+	mr->next = kvcalloc(max_sg, sizeof(*mr->next), GFP_KERNEL);
+	if (!mr->next) {
+		rnic_mr_free(mr);
+		return ERR_PTR(-ENOMEM);
+	}
 	return finish(pd, mr);
 }
 
@@ -260,15 +267,16 @@ static int add_page(struct ib_mr *ibmr, u64 addr)
 {
 	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
 
-	if (mr->nblk == mr->max_blk)
+	if (mr->nnext == mr->max_blk)
 		return -ENOMEM;
-	set_block(mr, mr->nblk++, addr, ibmr->page_size);
+	set_block(&mr->next[mr->nnext++], addr, ibmr->page_size);
 	return 0;
 }
 
 /**
  * rnic_mr_map_sg() - set the pages of a region before a REG_MR
- * @ibmr:	the region, not valid at this time
+ * @ibmr:	the region; it may still be valid, for consumers post its invalidation
+ *		together with the REG_MR
  * @sg:		memory, mapped for DMA, that is: by kernel address
  * @nents:	its entries
  * @off:	offset into the first, may be NULL
@@ -280,11 +288,10 @@ int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 {
 	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
 
-	if (mr->kind != RNIC_MR_FAST || mr->valid ||
-	    !is_power_of_2(ibmr->page_size))
+	if (mr->kind != RNIC_MR_FAST || !is_power_of_2(ibmr->page_size))
 		return -EINVAL;
-	mr->nblk = 0;
-	mr->blk_shift = ilog2(ibmr->page_size);
+	mr->nnext = 0;
+	mr->next_shift = ilog2(ibmr->page_size);
 	return ib_sg_to_pages(ibmr, sg, nents, off, add_page);
 }
 

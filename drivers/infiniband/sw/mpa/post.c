@@ -61,7 +61,7 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  * @wr:		list of work requests
  * @bad_wr:	the first one not posted
  *
- * Kicks the QP: it may be in the error state, where receives are flushed.
+ * Kicks a QP in the error state, where receives are flushed.
  *
  * Return: 0 or a negative errno.
  */
@@ -84,6 +84,9 @@ int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		}
 	}
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
-	rnic_qp_kick(qp);
+	/* Posted, then look: pairs with rnic_qp_flush(). */
+	smp_mb();
+	if (READ_ONCE(qp->state) == IB_QPS_ERR)
+		rnic_qp_kick(qp);
 	return ret;
 }

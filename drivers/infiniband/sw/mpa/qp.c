@@ -89,6 +89,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	spin_lock_init(&qp->sq_lock);
 	spin_lock_init(&qp->rq_lock);
 	INIT_WORK(&qp->work, rnic_qp_work);
+	INIT_DELAYED_WORK(&qp->reflush, rnic_qp_reflush);
 	qp->state = IB_QPS_RESET;
 	qp->event = -1;
 	qp->dev = rnic_dev(qp->ibqp.device);
@@ -172,9 +173,21 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct rnic_dev *dev = qp->dev;
 
 	xa_erase(&dev->qps, ibqp->qp_num);
+	/*
+	 * iw_cm looks a queue pair up and takes its reference with interrupts
+	 * off, which an RCU grace period waits for. Any process may name any
+	 * QPN to it.
+	 */
+	synchronize_rcu_expedited();
 	rnic_qp_error(qp);
 	rnic_qp_rem_ref(ibqp);
-	wait_for_completion(&qp->idle);
+	/* It may be in the middle of a startup, which would take its time. */
+	while (!wait_for_completion_timeout(&qp->idle, HZ / 10))
+		rnic_ep_cut_short(dev, qp, NULL);
+	/* Each of the two may have queued the other. */
+	WRITE_ONCE(qp->gone, true);
+	cancel_work_sync(&qp->work);
+	cancel_delayed_work_sync(&qp->reflush);
 	cancel_work_sync(&qp->work);
 	free_rings(qp);
 	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
@@ -191,13 +204,22 @@ static int to_sqd(struct rnic_qp *qp)
 	return 0;
 }
 
+/* The worker may still be at the end of the last life, see finish_reset(). */
 static int to_reset(struct rnic_qp *qp)
 {
-	if (qp->ep)
+	if (qp->ep || qp->setup)
 		return -EBUSY;
 	qp->state = IB_QPS_RESET;
-	qp->busy = false;
+	qp->busy = true;
 	return 0;
+}
+
+static void finish_reset(struct rnic_qp *qp)
+{
+	flush_work(&qp->work);
+	spin_lock_bh(&qp->lock);
+	qp->busy = false;
+	spin_unlock_bh(&qp->lock);
 }
 
 static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
@@ -252,6 +274,8 @@ int rnic_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (!ret && mask & IB_QP_ACCESS_FLAGS)
 		WRITE_ONCE(qp->access, attr->qp_access_flags);
 	spin_unlock_bh(&qp->lock);
+	if (!ret && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
+		finish_reset(qp);
 	if (!ret && mask & IB_QP_STATE)
 		rnic_qp_kick(qp);
 	return ret;
@@ -333,10 +357,12 @@ static int claim(struct rnic_qp *qp)
 	int ret = 0;
 
 	spin_lock_bh(&qp->lock);
-	if (qp->busy || qp->state > IB_QPS_RTR)
+	if (qp->busy || qp->setup || qp->state > IB_QPS_RTR) {
 		ret = -EINVAL;
-	else
+	} else {
 		qp->busy = true;
+		qp->setup = true;
+	}
 	spin_unlock_bh(&qp->lock);
 	return ret;
 }
@@ -392,19 +418,34 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agre
 	if (ret)
 		return ret;
 	ret = rnic_readq_init(&qp->readq, agreed->ord, agreed->ird);
-	if (ret)
-		return ret;
-	init_data_path(qp, agreed, initiator);
+	if (!ret)
+		init_data_path(qp, agreed, initiator);
 	spin_lock_bh(&qp->lock);
-	if (qp->state > IB_QPS_RTR) {
+	qp->setup = false;
+	if (!ret && qp->state > IB_QPS_RTR)
 		ret = -EINVAL;
-	} else {
+	if (!ret) {
 		qp->state = IB_QPS_RTS;
 		qp->ep = rnic_ep_get(ep);
+	} else {
+		qp->busy = false;
+		rnic_readq_free(&qp->readq);
 	}
 	spin_unlock_bh(&qp->lock);
 	if (ret)
-		rnic_readq_free(&qp->readq);
+		/* The worker kept off while we were at it. */
+		rnic_qp_kick(qp);
+	return ret;
+}
+
+/* Has the worker something to flush, and the data path for itself? */
+bool rnic_qp_must_flush(struct rnic_qp *qp)
+{
+	bool ret;
+
+	spin_lock_bh(&qp->lock);
+	ret = qp->state == IB_QPS_ERR && !qp->ep && !qp->setup;
+	spin_unlock_bh(&qp->lock);
 	return ret;
 }
 
@@ -459,13 +500,15 @@ void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
 /**
  * rnic_qp_refuse() - what the startup agreed on cannot be
  * @qp:		queue pair just attached, not operating yet
+ * @ep:		its endpoint; the worker may have unlinked them by now
  * @err:	what the Terminate says (RFC 6581 section 8)
  *
  * Context: process, socket not locked.
  */
-void rnic_qp_refuse(struct rnic_qp *qp, enum wire_err err)
+void rnic_qp_refuse(struct rnic_qp *qp, struct rnic_ep *ep, enum wire_err err)
 {
-	rnic_sock_lock(&qp->ep->s);
-	rnic_qp_fail(qp, err, false);
-	rnic_sock_unlock(&qp->ep->s);
+	rnic_sock_lock(&ep->s);
+	if (READ_ONCE(qp->ep) == ep)
+		rnic_qp_fail(qp, err, false);
+	rnic_sock_unlock(&ep->s);
 }

@@ -72,6 +72,7 @@ enum rnic_tx_msg {
  * @size:	octets of @page
  * @fill:	octets encoded
  * @sent:	octets of them handed to TCP
+ * @broken:	TCP said that there is no connection any more
  * @emss:	segment size of this burst, a multiple of 4
  * @seg_used:	octets in the segment that the next FPDU would join
  * @open:	FPDUs may be sent (NEG-30)
@@ -80,6 +81,7 @@ enum rnic_tx_msg {
  * @term:	the Terminate
  * @msn:	next MSN by queue
  * @msg:	what is being sent
+ * @responded:	that was a response, so a work request goes before the next one
  * @wqe:	the work request taken last
  * @held:	@wqe is taken but must wait for outstanding Reads
  * @slot:	place of @wqe in rnic_qp.sent
@@ -96,6 +98,7 @@ struct rnic_tx {
 	u32 size;
 	u32 fill;
 	u32 sent;
+	bool broken;
 	u32 emss;
 	u32 seg_used;
 	bool open;
@@ -104,6 +107,7 @@ struct rnic_tx {
 	struct rdmap_term term;
 	u32 msn[DDP_QN_MAX];
 	enum rnic_tx_msg msg;
+	bool responded;
 	struct rnic_wqe wqe;
 	bool held;
 	u32 slot;
@@ -143,13 +147,18 @@ struct rnic_rx {
  * @dev:	device
  * @refs:	one for being there, one for each reference of iw_cm
  * @idle:	completed when @refs is 0
- * @lock:	protects @state, @ep and @busy; BH off
+ * @lock:	protects @state, @ep, @busy and @setup; BH off
  * @state:	see rnic_qp_modify()
  * @ep:		connection, with a reference, or NULL; cleared with the socket
  *		locked too, so whoever holds that may go on
  * @busy:	has or had a connection since RESET
+ * @setup:	gets one at this moment: its data path is the one's who does that
  * @fin:	our FIN was asked for (state SQD)
  * @work:	the worker
+ * @reflush:	wakes the worker of a user's queue pair in error, for receives
+ *		are posted there without a doorbell
+ * @pause:	jiffies until it does; the worker's
+ * @gone:	no @reflush any more
  * @scq:	CQ of the send queue
  * @rcq:	CQ of the receive queue
  * @srq:	shared receive queue, or NULL
@@ -179,8 +188,12 @@ struct rnic_qp {
 	enum ib_qp_state state;
 	struct rnic_ep *ep;
 	bool busy;
+	bool setup;
 	bool fin;
 	struct work_struct work;
+	struct delayed_work reflush;
+	unsigned int pause;
+	bool gone;
 	struct rnic_cq *scq;
 	struct rnic_cq *rcq;
 	struct rnic_srq *srq;
@@ -222,15 +235,17 @@ struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn);
 int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agreed *agreed,
 		   bool initiator);
 void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs);
-void rnic_qp_refuse(struct rnic_qp *qp, enum wire_err err);
+void rnic_qp_refuse(struct rnic_qp *qp, struct rnic_ep *ep, enum wire_err err);
 void rnic_qp_error(struct rnic_qp *qp);
 struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp);
+bool rnic_qp_must_flush(struct rnic_qp *qp);
 
 /* io.c: the worker, and who wakes it */
 extern struct workqueue_struct *rnic_wq;
 int rnic_io_init(void);
 void rnic_io_exit(void);
 void rnic_qp_work(struct work_struct *work);
+void rnic_qp_reflush(struct work_struct *work);
 void rnic_qp_kick(struct rnic_qp *qp);
 void rnic_qp_doorbell(struct rnic_qp *qp);
 void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event);

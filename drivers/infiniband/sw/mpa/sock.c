@@ -112,7 +112,8 @@ void rnic_sock_unhook(struct rnic_sock *s)
 	struct sock *sk = s->sock->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
-	if (__locked_read_sk_user_data_with_flags(sk, 0) == s) {
+	/* An accepted socket has our callbacks even before it is hooked. */
+	if (sk->sk_data_ready == data_ready) {
 		rcu_assign_sk_user_data(sk, NULL);
 		sk->sk_data_ready = s->data_ready;
 		sk->sk_write_space = s->write_space;
@@ -131,18 +132,26 @@ static int create(struct rnic_sock *s, struct net *net, sa_family_t family)
 	struct sock *sk;
 	int ret;
 
+	/* It may be on its way out, with the network device still in it. */
+	if (!maybe_get_net(net))
+		return -ENODEV;
 	ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, &s->sock);
-	if (ret)
+	if (ret) {
+		put_net(net);
 		return ret;
+	}
 	sk = s->sock->sk;
 	sk->sk_net_refcnt = 1;
 	get_net_track(net, &sk->ns_tracker, GFP_KERNEL);
 	sock_inuse_add(net, 1);
+	put_net(net);
 
 	sk->sk_reuse = SK_CAN_REUSE;
 	sk->sk_allocation = GFP_NOIO;
 	sk->sk_use_task_frag = false;
 	sk->sk_rcvbuf = max_t(int, sk->sk_rcvbuf, RCVBUF_MIN);
+	/* Urgent data is data to us, and must not move the stream's start. */
+	sock_set_flag(sk, SOCK_URGINLINE);
 	tcp_sock_set_nodelay(sk);
 	return 0;
 }
@@ -302,11 +311,14 @@ void rnic_sock_abort(struct rnic_sock *s)
  * rnic_sock_shut() - FIN after what is queued; receiving goes on
  * @s:	a socket
  *
+ * Reports RNIC_SOCK_STATE, but only the first time.
+ *
  * Context: process, socket lock not held.
  */
 void rnic_sock_shut(struct rnic_sock *s)
 {
-	kernel_sock_shutdown(s->sock, SHUT_WR);
+	if (!(READ_ONCE(s->sock->sk->sk_shutdown) & SEND_SHUTDOWN))
+		kernel_sock_shutdown(s->sock, SHUT_WR);
 }
 
 /* IPv4 in IPv6 clothes is IPv4 to the RDMA CM. */
@@ -473,6 +485,12 @@ bool rnic_sock_drained(const struct rnic_sock *s)
 	return skb_queue_empty(&s->sock->sk->sk_write_queue);
 }
 
+/* Nothing is queued or waits for an acknowledgement. */
+bool rnic_sock_all_acked(const struct rnic_sock *s)
+{
+	return tcp_rtx_and_write_queues_empty(s->sock->sk);
+}
+
 /*
  * May more be queued? If not, RNIC_SOCK_SPACE will tell. The second look closes
  * the race with acknowledgements processed before the flag was seen.
@@ -494,7 +512,9 @@ bool rnic_sock_room(const struct rnic_sock *s)
  *		octets must not change any more
  * @off:	offset of the first octet
  * @len:	how many
- * @more:	more follows in this burst: do not send a partial segment yet
+ * @more:	more follows in this burst: full segments go out, a partial one is
+ *		held back. TCP is pushed in any case: with nothing in flight no
+ *		acknowledgement would ever make room again.
  *
  * Return: octets taken, possibly fewer than @len, -EAGAIN when none (then
  * RNIC_SOCK_SPACE follows), or another -errno when the connection is gone.
@@ -505,7 +525,7 @@ int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, boo
 
 	rnic_sock_assert_locked(s);
 	if (more)
-		flags |= MSG_MORE | MSG_SENDPAGE_NOTLAST;
+		flags |= MSG_MORE;
 	return tcp_sendpage_locked(s->sock->sk, page, off, len, flags);
 }
 
@@ -629,8 +649,11 @@ void rnic_sock_consume(struct rnic_sock *s, u32 len)
 	read_descriptor_t desc = { .count = len };
 
 	rnic_sock_assert_locked(s);
-	if (len)
-		tcp_read_sock(s->sock->sk, &desc, eat);
+	if (!len)
+		return;
+	/* tcp_read_sock() stops at urgent data: to us it is data. */
+	WRITE_ONCE(tcp_sk(s->sock->sk)->urg_data, 0);
+	tcp_read_sock(s->sock->sk, &desc, eat);
 }
 
 /* Octets that arrived in order and were not consumed. */

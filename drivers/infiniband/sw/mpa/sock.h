@@ -79,6 +79,7 @@ void rnic_sock_assert_locked(const struct rnic_sock *s);
 
 u32 rnic_sock_emss(const struct rnic_sock *s);
 bool rnic_sock_drained(const struct rnic_sock *s);
+bool rnic_sock_all_acked(const struct rnic_sock *s);
 bool rnic_sock_room(const struct rnic_sock *s);
 int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more);
 void rnic_sock_cut(struct rnic_sock *s);

@@ -129,6 +129,7 @@ static void begin_response(struct rnic_qp *qp, const struct rnic_read_in *r)
 	tx->seg.to = r->sink_to;
 	tx->src = r->src_stag;
 	tx->src_to = r->src_to;
+	tx->responded = true;
 	rnic_read_in_pop(&qp->readq);
 }
 
@@ -236,6 +237,18 @@ static bool must_wait(const struct rnic_qp *qp)
 	       out >= qp->readq.ord;
 }
 
+/*
+ * Room for one more work request that is not completed? A user who does not wait
+ * for completions may have posted more than that in one go; only outstanding
+ * Reads, which come back here, may keep us from completing.
+ */
+static bool sent_room(struct rnic_qp *qp)
+{
+	if (qp->sent_tail - qp->sent_head >= qp->sq.size)
+		rnic_sent_complete(qp);
+	return qp->sent_tail - qp->sent_head < qp->sq.size;
+}
+
 /* Take work requests until one makes a message. */
 static bool next_wqe(struct rnic_qp *qp)
 {
@@ -244,7 +257,7 @@ static bool next_wqe(struct rnic_qp *qp)
 
 	while (tx->msg == RNIC_TX_NONE && !qp->closing) {
 		if (!tx->held) {
-			if (qp->sent_tail - qp->sent_head >= qp->sq.size)
+			if (!sent_room(qp))
 				return false;
 			ret = rnic_sq_pop(&qp->sq, &tx->wqe);
 			if (!ret && rnic_sq_pending(&qp->sq))
@@ -282,11 +295,15 @@ static bool next_message(struct rnic_qp *qp)
 		return true;
 	}
 	r = rnic_read_in_head(&qp->readq);
-	if (r) {
-		begin_response(qp, r);
-		return true;
+	if (!r || tx->responded) {
+		tx->responded = false;
+		if (next_wqe(qp))
+			return true;
 	}
-	return next_wqe(qp);
+	if (!r || qp->closing)
+		return false;
+	begin_response(qp, r);
+	return true;
 }
 
 /* The next @n octets of a Read Response, to @dst. */
@@ -444,11 +461,19 @@ static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 
 	while (tx->sent < tx->fill) {
 		ret = rnic_sock_push(s, tx->page, tx->sent, tx->fill - tx->sent, more);
+		if (ret < 0 && ret != -EAGAIN)
+			tx->broken = true;
 		if (ret <= 0)
 			return false;
 		tx->sent += ret;
 	}
 	return true;
+}
+
+/* TCP took nothing for want of memory, and no acknowledgement will wake us. */
+static bool starved(const struct rnic_tx *tx, const struct rnic_sock *s)
+{
+	return tx->sent != tx->fill && !tx->broken && rnic_sock_all_acked(s);
 }
 
 /**
@@ -482,7 +507,7 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s)
 		again = more && (tx->mpa.pos - start > TX_BUDGET || !tx->page);
 	}
 	rnic_sent_complete(qp);
-	return again;
+	return again || starved(tx, s);
 }
 
 /**
