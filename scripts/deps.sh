@@ -23,7 +23,7 @@ packages() {
 		;;
 	bench)
 		packages check
-		echo iperf3 ethtool
+		echo iperf3 sockperf ethtool
 		;;
 	lint)
 		packages build

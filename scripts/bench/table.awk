@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# table.awk -v rounds=N PLAN results.csv: medians, spread and ratios.
+#
+# A row of the plan that has no value at all makes the exit status 1. One that
+# has some shows how many of how many.
+
+# Who is measured, how and at what: all that makes values comparable.
+function key_of(mtu, who, crc, test, size) {
+	return mtu " " who " " crc " " test " " size
+}
+
+function add(key, value,    i) {
+	runs[key]++
+	if (value == "failed")
+		return
+	for (i = good[key]++; i > 0 && values[key, i - 1] > value + 0; i--)
+		values[key, i] = values[key, i - 1]
+	values[key, i] = value + 0
+}
+
+function median(key,    n, half) {
+	n = good[key]
+	if (!n)
+		return 0
+	half = int(n / 2)
+	return n % 2 ? values[key, half] : (values[key, half - 1] + values[key, half]) / 2
+}
+
+function ratio(mine, other) {
+	return mine && other ? sprintf("%.2f", mine / other) : "-"
+}
+
+# TCP's own figure for the same thing, if there is one
+function tcp_key(mtu, test, size) {
+	if (test ~ /rate$/)
+		return ""
+	if (test ~ /latency$/)
+		return key_of(mtu, "tcp", "-", "latency", size)
+	return key_of(mtu, "tcp", "-", "stream", "-")
+}
+
+function size_name(size) {
+	if (size >= 1048576 && size % 1048576 == 0)
+		return size / 1048576 " MiB"
+	if (size >= 1024 && size % 1024 == 0)
+		return size / 1024 " KiB"
+	return size
+}
+
+# Three digits that count
+function figure(value) {
+	return sprintf(value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value)
+}
+
+function print_row(mtu, who, crc, test, size, unit,    key, mine, expected) {
+	key = key_of(mtu, who, crc, test, size)
+	mine = median(key)
+	expected = who == "tcp" ? 2 * rounds : rounds
+	if (test != shown_test || size != shown_size)
+		print ""
+	printf "%-14s %7s  %-5s  %-3s  %-4s ", test == shown_test && size == shown_size ? \
+		"" : test, test == shown_test && size == shown_size ? "" : size_name(size), \
+		unit, who, crc
+	shown_test = test
+	shown_size = size
+	if (!mine) {
+		printf "%9s\n", "failed"
+		missing++
+		return
+	}
+	printf "%9s  %17s  %6s  %6s%s\n", figure(mine), \
+		"(" figure(values[key, 0]) " .. " figure(values[key, good[key] - 1]) ")", \
+		who == "tcp" ? "-" : ratio(mine, median(key_of(mtu, "siw", "off", test, size))), \
+		ratio(mine, median(tcp_key(mtu, test, size))), \
+		good[key] == expected ? "" : "  " expected - good[key] " of " expected " failed"
+}
+
+function print_mtu(mtu,    i, j, n, part, other) {
+	printf "\n%s\n", mtu == "lo" ? "Over lo" : "MTU " mtu
+	printf "%-14s %7s  %-5s  %-3s  %-4s %9s  %17s  %6s  %6s\n", "what", "size", "unit", \
+		"who", "CRC", "median", "(lowest..highest)", "/ siw", "/ TCP"
+	shown_test = shown_size = "none"
+	for (i = 1; i <= planned; i++) {
+		split(plan[i], part, " ")
+		if (part[1] != mtu || done[plan[i]])
+			continue
+		# those who do the same stand together
+		for (j = i; j <= planned; j++) {
+			split(plan[j], other, " ")
+			if (other[1] != mtu || other[4] != part[4] || other[5] != part[5])
+				continue
+			done[plan[j]] = 1
+			print_row(other[1], other[2], other[3], other[4], other[5], other[6])
+		}
+	}
+}
+
+FILENAME == ARGV[ARGC - 2] {
+	plan[++planned] = $0
+	if (!(known[$1]++))
+		mtus[++paths] = $1
+	next
+}
+
+FNR > 1 {
+	split($0, field, ",")
+	add(key_of(field[3], field[4], field[5], field[6], field[7]), field[9])
+}
+
+END {
+	for (path = 1; path <= paths; path++)
+		print_mtu(mtus[path])
+	if (missing)
+		printf "\n%d rows could not be measured; why stands above, beside the run.\n", missing
+	exit missing > 0
+}
