@@ -21,7 +21,8 @@ scenario module_in_use 60 "rmmod with devices in use: programs are told, and not
 module_in_use() {
 	dirty
 	busy_pair
-	serve idle a rping -s -P -a "$A4" -p "$((PORT + 1))"
+	new_port
+	serve idle a rping -s -P -a "$A4" -p "$PORT"
 	rmmod "$MODULE_NAME" || fail "rmmod: status $?"
 	[ -z "$(ls /sys/class/infiniband)" ] || fail "devices outlive the module"
 	must_die client 15
