@@ -47,16 +47,16 @@ talk() {
 }
 
 for ours in a b; do
-	scenario "siw_crc_off_$ours" 60 "siw without CRC, we in $ours with CRC off"
+	scenario "siw_crc_off_$ours" 90 "siw without CRC, we in $ours with CRC off"
 	eval "siw_crc_off_$ours() { with_siw siw.ko $ours; our_crc off; talk $ours; }"
 
-	scenario "siw_crc_ours_$ours" 60 "siw without CRC, we in $ours require it"
+	scenario "siw_crc_ours_$ours" 90 "siw without CRC, we in $ours require it"
 	eval "siw_crc_ours_$ours() { with_siw siw.ko $ours; our_crc required; talk $ours; }"
 
-	scenario "siw_crc_theirs_$ours" 60 "siw requires CRC, we in $ours do not"
+	scenario "siw_crc_theirs_$ours" 90 "siw requires CRC, we in $ours do not"
 	eval "siw_crc_theirs_$ours() { with_siw siw-crc.ko $ours; our_crc off; talk $ours; }"
 
-	scenario "siw_crc_both_$ours" 60 "siw and we, in $ours, require CRC"
+	scenario "siw_crc_both_$ours" 90 "siw and we, in $ours, require CRC"
 	eval "siw_crc_both_$ours() { with_siw siw-crc.ko $ours; our_crc required; talk $ours; }"
 done
 
