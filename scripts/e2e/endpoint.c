@@ -85,7 +85,7 @@ static const char *hex(const void *data, size_t len)
 
 static int wants(const struct conn *c, char letter)
 {
-	return strchr(c->letters, letter) != NULL;
+	return !!strchr(c->letters, letter);
 }
 
 static void post_recv(struct conn *c, uint64_t slot)
