@@ -23,10 +23,10 @@ source_version() {
 		sha256sum "$archive" | cut -c 1-12
 }
 
-# Every 20 s, how far the build with this log is.
+# Every 20 s, how far the build with this log is, for as long as we live.
 show_progress() {
 	local begin=$SECONDS
-	while sleep 20; do
+	while sleep 20 && kill -0 $$ 2> /dev/null; do
 		step "  $(grep -c '^  [A-Z]' "$1" || true) of about $steps steps," \
 			"$((SECONDS - begin)) s"
 	done
@@ -56,7 +56,7 @@ build() {
 	local log=$BUILD/vm/kernel.log progress status=0
 	step "building the debug kernel (10 minutes, once; log: build/vm/kernel.log)"
 	: > "$log"
-	show_progress "$log" &
+	show_progress "$log" > /dev/null &
 	progress=$!
 	nice -n 5 make -C "$1" O="$2" -j"$(nproc)" > "$log" 2>&1 || status=$?
 	kill "$progress"
