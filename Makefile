@@ -40,6 +40,9 @@ kunit:
 e2e:
 	scripts/check.sh e2e $(E2E)
 
+debug-check:
+	scripts/check.sh debug $(E2E)
+
 bench:
 	scripts/deps.sh bench
 	scripts/bench/run.sh
@@ -55,8 +58,9 @@ help:
 	@echo 'make unit      only the engine tests in user space (no root, no VM)'
 	@echo 'make kunit     only the engine tests in a kernel'
 	@echo 'make e2e       only the end-to-end scenarios (E2E="NAME ...": these)'
+	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ...'
 	@echo 'make bench     our device, siw and plain TCP on the same path'
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install demo check unit kunit e2e bench lint help
+.PHONY: all modules clean headers install demo check unit kunit e2e debug-check bench lint help

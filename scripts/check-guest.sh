@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # check-guest.sh [NAME...]: what check.sh runs in the guest. The KUnit suites, if
 # KUNIT_MODULES names the two modules, then the end-to-end scenarios, all of them
-# or those named. Leaves NAME.tap and, once it ended, NAME.status in /out.
+# or those named. Leaves NAME.tap and, once it ended, NAME.status in /out. With
+# DEBUG_KERNEL the kernel's own checks come last, once the scenarios are over.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -14,8 +15,14 @@ keep() {
 	echo "${PIPESTATUS[0]}" > "/out/$name.status"
 }
 
+if [ -n "${DEBUG_KERNEL:-}" ]; then
+	scripts/vm/reports.sh start
+fi
 if [ -n "${KUNIT_MODULES:-}" ]; then
 	# shellcheck disable=SC2086 # two paths
 	keep kunit scripts/kunit/guest.sh $KUNIT_MODULES
 fi
 OUTDIR=/out keep e2e scripts/e2e/guest.sh "$@"
+if [ -n "${DEBUG_KERNEL:-}" ]; then
+	keep reports scripts/vm/reports.sh check
+fi

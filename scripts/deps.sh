@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# deps.sh [build|check|bench|lint]...: installs the Debian packages a target
+# deps.sh [build|check|debug|bench|lint]...: installs the Debian packages a target
 # needs and this machine lacks, by name. Says nothing when nothing is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -21,6 +21,10 @@ packages() {
 			libibverbs-dev librdmacm-dev python3-minimal \
 			tshark tcpdump ethtool gcc
 		;;
+	debug)
+		packages check
+		echo flex bison bc libelf-dev
+		;;
 	bench)
 		packages check
 		echo iperf3 sockperf ethtool
@@ -30,7 +34,7 @@ packages() {
 		echo linux-source-6.1 xz-utils perl sparse shellcheck
 		;;
 	*)
-		die "usage: deps.sh [build|check|bench|lint]..."
+		die "usage: deps.sh [build|check|debug|bench|lint]..."
 		;;
 	esac
 }

@@ -32,8 +32,13 @@ newest_kernel() {
 	[ -n "$first" ] && echo "$first"
 }
 
-# The release the guests run: GUEST_RELEASE, or the newest stock 6.1.
+# The release the guests run: that of the kernel in GUEST_PACK (vm/kernel.sh),
+# GUEST_RELEASE, or the newest stock 6.1.
 guest_release() {
+	if [ -n "${GUEST_PACK:-}" ]; then
+		cat "$GUEST_PACK/release"
+		return
+	fi
 	if [ -n "${GUEST_RELEASE:-}" ]; then
 		echo "$GUEST_RELEASE"
 		return
@@ -45,6 +50,10 @@ guest_release() {
 # Where modules for that kernel are built.
 guest_kdir() {
 	local kdir
+	if [ -n "${GUEST_PACK:-}" ]; then
+		echo "$GUEST_PACK/headers"
+		return
+	fi
 	kdir=/lib/modules/$(guest_release)/build
 	[ -d "$kdir/" ] || die "no $kdir (apt-get install linux-headers-amd64)"
 	echo "$kdir"

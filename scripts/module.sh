@@ -6,13 +6,24 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+# copy_source DIR: the build goes on in a copy, so that objects for a kernel of
+# our own do not take the place of those in the tree.
+copy_source() {
+	dir=$1
+	mkdir -p "$dir"
+	(cd "$TOP" && find Kbuild include drivers -type f \
+		\( -name '*.[ch]' -o -name Kbuild \) -exec cp -pu --parents -t "$dir" {} +)
+}
+
 case ${RDMA_TYPE:-mpa} in
 mpa)
+	dir=$TOP
+	[ -z "${GUEST_PACK:-}" ] || copy_source "$BUILD/module-$(guest_release)"
 	step "building rdma_mpa.ko for $(guest_release)"
-	run_logged "$BUILD/module.log" make -C "$(guest_kdir)" M="$TOP" \
+	run_logged "$BUILD/module.log" make -C "$(guest_kdir)" M="$dir" \
 		-j"$(nproc)" modules
 	grep -E 'warning:' "$BUILD/module.log" >&2 || true
-	echo "$TOP/rdma_mpa.ko"
+	echo "$dir/rdma_mpa.ko"
 	;;
 siw)
 	"$TOP/scripts/peer/siw.sh"

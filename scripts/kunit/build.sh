@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # build.sh: builds the KUnit test module for the guests' kernel and prints the
-# paths of the framework and of it, one a line.
+# paths of the framework and of it, one a line. The framework is the kernel's own
+# where that has it as a module, else one we build.
 #
 # The build goes on in a copy under build/: objects of the engine made for the
 # tests must not mix with those of the driver.
@@ -9,8 +10,15 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-framework=$("$TOP/scripts/kunit/framework.sh")
 kdir=$(guest_kdir)
+if [ -n "${GUEST_PACK:-}" ] && grep -qs '^CONFIG_KUNIT=m' "$kdir/.config"; then
+	framework=$(modinfo -b "$GUEST_PACK" -k "$(guest_release)" -n kunit)
+	symbols=''
+else
+	symbols=$("$TOP/scripts/kunit/framework.sh")
+	framework=$symbols/kunit.ko
+	symbols+=/Module.symvers
+fi
 dir=$BUILD/kunit/tests
 
 [ -e "$TOP/kunit/Kbuild" ] || die "no kunit/Kbuild: there are no tests to build"
@@ -20,6 +28,6 @@ mkdir -p "$dir"
 cp -a "$TOP"/{kunit,include,drivers} "$dir"
 find "$dir" -name '*.o' -delete -o -name '.*.cmd' -delete
 run_logged "$BUILD/kunit/tests.log" make -C "$kdir" M="$dir/kunit" \
-	KBUILD_EXTRA_SYMBOLS="$framework/Module.symvers" -j"$(nproc)" modules
-echo "$framework/kunit.ko"
+	KBUILD_EXTRA_SYMBOLS="$symbols" -j"$(nproc)" modules
+echo "$framework"
 echo "$dir/kunit/rdma_mpa_kunit.ko"

@@ -3,11 +3,12 @@
 # klog.sh mark NAME   (in a guest) notes in the kernel's log where NAME begins.
 # klog.sh show NAME   prints what the kernel said since, without time stamps.
 # klog.sh check NAME  prints what in it no kernel should say; fails if there is any.
+# klog.sh scan FILE   the same for a log in a file.
 set -euo pipefail
 
 # What a splat begins with, one kind a line.
 bad='WARNING:|BUG:|Oops|general protection fault|kernel NULL pointer
-KASAN|UBSAN|KFENCE|KCSAN|kmemleak:|Object .* remaining
+KASAN|UBSAN|KFENCE|KCSAN|kmemleak: [0-9]+ new|Object .* remaining
 possible circular locking|possible recursive locking|inconsistent lock state
 suspicious RCU usage|sleeping function called|scheduling while atomic
 INFO: task .* blocked|rcu.* stall|soft lockup|hard LOCKUP
@@ -31,8 +32,9 @@ check)
 	}
 	! grep -E -A 40 "${bad//$'\n'/|}" <<< "$log"
 	;;
+scan) ! grep -E -A 40 "${bad//$'\n'/|}" "$2" ;;
 *)
-	echo "usage: klog.sh mark|show|check NAME" >&2
+	echo "usage: klog.sh mark|show|check NAME, klog.sh scan FILE" >&2
 	exit 2
 	;;
 esac

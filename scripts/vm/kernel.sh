@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# kernel.sh: prints the folder of the debug kernel, built from the linux-source
+# package with debug.config. In it are bzImage, headers/ (external modules build
+# there), lib/modules/RELEASE/ and a file named release.
+#
+# A kernel takes ten minutes, so it is kept as a pack outside the tree, in
+# $XDG_CACHE_HOME/rdma_mpa (~/.cache/rdma_mpa); what is in build/ is unpacked from
+# there. A new source package or another debug.config makes a new one.
+# DEBUG_BUILD=DIR makes the pack from a kernel built in DIR (O=DIR) before.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+fragment=$TOP/scripts/vm/debug.config
+name=linux-source-6.1
+archive=/usr/src/$name.tar.xz
+steps=2018	# lines the build prints, for the progress
+
+# source_version: of the package; of the archive itself where there is no dpkg
+source_version() {
+	dpkg-query -W -f '${Version}' "$name" 2> /dev/null ||
+		sha256sum "$archive" | cut -c 1-12
+}
+
+# Every 20 s, how far the build with this log is, for as long as we live.
+show_progress() {
+	local begin=$SECONDS
+	while sleep 20 && kill -0 $$ 2> /dev/null; do
+		step "  $(grep -c '^  [A-Z]' "$1" || true) of about $steps steps," \
+			"$((SECONDS - begin)) s"
+	done
+}
+
+# Options of the fragment that .config lacks. kconfig drops without a word what it
+# cannot set; that an option is off may be said in other ways.
+lost_options() {
+	awk -F '[= ]' '
+		FNR == NR { have[$0]; next }
+		/^CONFIG_/ { want[$1] = $0 }
+		/^# CONFIG_.* is not set/ { delete want[$2] }
+		END { for (option in want) if (!(want[option] in have)) print want[option] }
+	' "$1" "$fragment" | sort
+}
+
+configure() {
+	local lost
+	run_logged "$BUILD/vm/kernel-config.log" make -C "$1" O="$2" \
+		KCONFIG_ALLCONFIG="$fragment" allnoconfig
+	lost=$(lost_options "$2/.config" | paste -sd ' ')
+	[ -z "$lost" ] || die "the kernel does not take these options: $lost"
+}
+
+# build SOURCE OBJECTS
+build() {
+	local log=$BUILD/vm/kernel.log progress status=0
+	step "building the debug kernel (10 minutes, once; log: build/vm/kernel.log)"
+	: > "$log"
+	show_progress "$log" > /dev/null &
+	progress=$!
+	nice -n 5 make -C "$1" O="$2" -j"$(nproc)" > "$log" 2>&1 || status=$?
+	kill "$progress"
+	wait "$progress" 2> /dev/null || true
+	if [ "$status" != 0 ]; then
+		tail -n 40 "$log" >&2
+		die "the kernel does not build; the log is build/vm/kernel.log"
+	fi
+}
+
+# headers SOURCE OBJECTS DIR: source and build folder in one, without what only the
+# kernel itself is built from; as scripts/package/builddeb does it.
+headers() {
+	local source=$1 objects=$2 dir=$3
+	mkdir -p "$dir"
+	(
+		cd "$source"
+		find . arch/x86 -maxdepth 1 -name 'Makefile*'
+		find include scripts -type f -o -type l
+		find arch/x86 -name Kbuild.platforms -o -name Platform
+		find arch/x86 \( -name include -o -name scripts \) -type d \
+			-exec find {} -type f \;
+	) | sort -u | tar -C "$source" -cf - -T - | tar -C "$dir" -xf -
+	(
+		cd "$objects"
+		find arch/x86/include include scripts -type f
+		echo tools/objtool/objtool
+		echo Module.symvers
+		echo .config
+	) | tar -C "$objects" -cf - -T - | tar -C "$dir" -xf -
+}
+
+# pack SOURCE OBJECTS: makes the pack
+pack() {
+	local source=$1 objects=$2 dir=$work/pack release
+	step "packing it"
+	release=$(cat "$objects/include/config/kernel.release")
+	mkdir -p "$dir"
+	echo "$release" > "$dir/release"
+	cp "$objects/arch/x86/boot/bzImage" "$dir"
+	run_logged "$BUILD/vm/kernel-install.log" make -C "$source" O="$objects" \
+		INSTALL_MOD_PATH="$dir" INSTALL_MOD_STRIP=1 modules_install
+	rm -f "$dir/lib/modules/$release"/{build,source}
+	headers "$source" "$objects" "$dir/headers"
+	mkdir -p "$cache"
+	tar -C "$dir" -cf - . | xz -T 0 -3 > "$work/pack.tar.xz"
+	cp "$work/pack.tar.xz" "$cache/$key.new"
+	mv "$cache/$key.new" "$cache/$key.tar.xz"
+}
+
+make_pack() {
+	local source objects
+	if [ -n "${DEBUG_BUILD:-}" ]; then
+		objects=$(realpath "$DEBUG_BUILD")
+		source=$(realpath "$objects/source")
+		if [ -n "$(lost_options "$objects/.config")" ]; then
+			die "$DEBUG_BUILD is not built with scripts/vm/debug.config"
+		fi
+	else
+		[ -r "$archive" ] || die "no $archive (apt-get install $name)"
+		step "unpacking $name (15 s)"
+		source=$work/source objects=$work/objects
+		mkdir "$source" "$objects"
+		tar -xf "$archive" -C "$source" --strip-components=1
+		configure "$source" "$objects"
+		build "$source" "$objects"
+	fi
+	pack "$source" "$objects"
+}
+
+version=$(source_version)
+key=kernel-${version//[^0-9a-z.-]/_}-$(sha256sum "$fragment" | cut -c 1-12)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa
+dir=$BUILD/vm/$key
+if [ ! -e "$dir/release" ]; then
+	mkdir -p "$BUILD/vm"
+	work=$(mktemp -d "$BUILD/vm/kernel.XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	[ -e "$cache/$key.tar.xz" ] || make_pack
+	step "unpacking the debug kernel from $cache/$key.tar.xz"
+	mkdir "$work/unpacked"
+	tar -xf "$cache/$key.tar.xz" -C "$work/unpacked"
+	rm -rf "$dir"
+	mv -T "$work/unpacked" "$dir"
+fi
+echo "$dir"

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# reports.sh start  (in a guest with the debug kernel) before the tests: kmemleak
+#                   scans when we ask, not now and then
+# reports.sh check  after them, our module unloaded: what the kernel's own checks
+#                   have found since boot, as TAP
+set -uo pipefail
+here=$(dirname "${BASH_SOURCE[0]}")
+kmemleak=/sys/kernel/debug/kmemleak
+number=0
+
+# result STATUS NAME FILE: one TAP line; FILE says why it failed
+result() {
+	local word=ok
+	number=$((number + 1))
+	[ "$1" = 0 ] || word='not ok'
+	echo "$word $number - $2"
+	[ "$1" = 0 ] || head -n 200 "$3" | sed 's/^/# /'
+}
+
+# All records the buffer has, those that "dmesg --clear" hides too. A read returns
+# one record, and none is left when it would wait.
+whole_log() {
+	dd if=/dev/kmsg iflag=nonblock bs=8192 2> /dev/null
+}
+
+# lockdep turns itself off at its first report, and when its tables are full.
+lockdep_on() {
+	grep -E '^ *debug_locks: +1$' /proc/lockdep_stats > /dev/null
+}
+
+# Twice: an object younger than five seconds is not reported.
+leaks() {
+	echo scan > "$kmemleak"
+	sleep 6
+	echo scan > "$kmemleak"
+	cat "$kmemleak"
+}
+
+case ${1:-} in
+start) echo scan=off > "$kmemleak" ;;
+check)
+	found=$(mktemp)
+	whole_log > /out/kernel.log
+	"$here/klog.sh" scan /out/kernel.log > "$found"
+	result $? "nothing in the kernel's log" "$found"
+	cat /proc/lockdep_stats > "$found"
+	lockdep_on
+	result $? "lockdep is still on" "$found"
+	leaks > "$found" && [ ! -s "$found" ]
+	result $? "no leak for kmemleak" "$found"
+	cp "$found" /out/kmemleak
+	echo "1..$number"
+	;;
+*)
+	echo "usage: reports.sh start|check" >&2
+	exit 2
+	;;
+esac
