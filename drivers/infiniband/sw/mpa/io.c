@@ -143,15 +143,7 @@ static void raise_event(struct rnic_qp *qp)
 /* Socket locked. */
 static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	struct rnic_tx *tx = &qp->tx;
-	int ret = 1;
-
-	rnic_tx_finish(qp);
-	while (tx->sent < tx->fill && ret > 0) {
-		ret = rnic_sock_push(&ep->s, tx->page, tx->sent, tx->fill - tx->sent, false);
-		if (ret > 0)
-			tx->sent += ret;
-	}
+	rnic_tx_finish(qp, &ep->s);
 	spin_lock_bh(&qp->lock);
 	qp->state = IB_QPS_ERR;
 	qp->ep = NULL;

@@ -12,6 +12,7 @@
  * under ports_lock. A listener lives until it stops listening and the last
  * connection that came through it was reported or is gone.
  */
+#include <linux/inet.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -61,13 +62,6 @@ void rnic_listener_put(struct rnic_listener *l)
 	kref_put(&l->ref, listener_free);
 }
 
-static bool is_wildcard(const struct sockaddr_storage *addr)
-{
-	if (addr->ss_family == AF_INET6)
-		return ipv6_addr_any(&((const struct sockaddr_in6 *)addr)->sin6_addr);
-	return !((const struct sockaddr_in *)addr)->sin_addr.s_addr;
-}
-
 static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
@@ -86,12 +80,14 @@ static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_st
 static struct rnic_listener *choose(struct rnic_port *port, const struct sockaddr_storage *local)
 {
 	struct rnic_listener *l, *found = NULL;
+	bool any = inet_addr_is_any((struct sockaddr *)&port->addr);
 	struct net_device *ndev;
 
 	lockdep_assert_held(&ports_lock);
 	ndev = rnic_sock_local_netdev(port->net, local);
 	list_for_each_entry(l, &port->listeners, node) {
-		if (rcu_access_pointer(l->dev->ndev) == ndev || !is_wildcard(&port->addr)) {
+		/* No owner is not the owner of a device that lost its own. */
+		if (!any || (ndev && rcu_access_pointer(l->dev->ndev) == ndev)) {
 			found = l;
 			break;
 		}

@@ -260,7 +260,7 @@ void rnic_qp_flush(struct rnic_qp *qp);
 
 /* tx.c */
 bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s);
-void rnic_tx_finish(struct rnic_qp *qp);
+void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s);
 bool rnic_tx_idle(struct rnic_qp *qp);
 
 /* rx.c */

@@ -492,8 +492,8 @@ bool rnic_sock_all_acked(const struct rnic_sock *s)
 }
 
 /*
- * May more be queued? If not, RNIC_SOCK_SPACE will tell. The second look closes
- * the race with acknowledgments processed before the flag was seen.
+ * May more be queued? If not, RNIC_SOCK_SPACE will tell: acknowledgments are
+ * processed with the socket lock, so none slips in between look and flag.
  */
 bool rnic_sock_room(const struct rnic_sock *s)
 {

@@ -510,23 +510,13 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s)
 	return again || starved(tx, s);
 }
 
-/**
- * rnic_tx_finish() - encode the Terminate that is due
- * @qp:	queue pair whose connection ends, socket locked
- *
- * The room for it is kept in every chunk. A message that is under way is left
- * incomplete: the Terminate is the last FPDU of the stream.
- */
-void rnic_tx_finish(struct rnic_qp *qp)
+static void encode_terminate(struct rnic_qp *qp)
 {
 	struct ddp_seg seg = { .opcode = RDMAP_TERMINATE, .qn = DDP_QN_TERMINATE, .last = true };
 	struct rnic_tx *tx = &qp->tx;
 	u8 hdr[DDP_HDR_MAX], body[RDMAP_TERM_MAX];
 	u32 hdr_len, len;
 
-	if (!tx->term_due)
-		return;
-	tx->term_due = false;
 	if (!tx->page && !new_chunk(tx))
 		return;
 	seg.msn = tx->msn[DDP_QN_TERMINATE];
@@ -537,6 +527,22 @@ void rnic_tx_finish(struct rnic_qp *qp)
 	mpa_tx_put(&tx->mpa, body, len);
 	tx->fill += mpa_tx_end(&tx->mpa);
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);
+}
+
+/**
+ * rnic_tx_finish() - the Terminate, if one is due, and what TCP still takes
+ * @qp:	queue pair whose connection ends
+ * @s:	its socket, locked
+ *
+ * The room for it is kept in every chunk. A message that is under way is left
+ * incomplete: the Terminate is the last FPDU of the stream.
+ */
+void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	if (qp->tx.term_due)
+		encode_terminate(qp);
+	qp->tx.term_due = false;
+	push_image(qp, s, false);
 }
 
 /**
