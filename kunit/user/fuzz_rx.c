@@ -29,9 +29,7 @@ struct input {
 
 static void start(struct mpa_rx *rx, const struct input *in)
 {
-	mpa_rx_init(rx, in->markers, in->crc);
-	rx->size = in->pos;
-	mpa_rx_next(rx);
+	mpa_rx_init_at(rx, in->pos, in->markers, in->crc);
 }
 
 /* The first octets of a ULPDU go on to DDP and RDMAP. */
