@@ -205,6 +205,53 @@ static void chain_reaches_into_run(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ended_at(s, 1, WIRE_MPA_MARKER));
 }
 
+/* The same where the FPDU that reaches too far follows one found early (RCV-05) */
+static void follower_reaches_into_run(struct kunit *test)
+{
+	struct stream *s = test->priv;
+	u32 i;
+
+	stream_begin(s, 0, true, true);
+	stream_add(s, 300);
+	stream_add(s, 300);	/* with the Marker at 512 */
+	stream_add(s, 200);
+	stream_add(s, 300);	/* with the Marker at 1024 */
+	s->judged = false;
+	KUNIT_ASSERT_TRUE(test, s->at[3] + 44 < 1024 && s->at[4] > 1024);
+	put_unaligned_be16(240, s->wire + s->at[2]);
+	model_fix_crc(s->wire + s->at[2], 248);
+	stream_fix(s, 3);
+	stream_restart(s);
+	for (i = 3; i < 4; i -= 2) {
+		KUNIT_EXPECT_TRUE(test, put_raw(s, s->at[i], s->at[i + 1]));
+		KUNIT_EXPECT_EQ(test, mpa_recover_next(&s->rc), MPA_RX_FPDU);
+		KUNIT_EXPECT_EQ(test, s->rc.rx.pos, s->at[i]);
+		KUNIT_EXPECT_EQ(test, mpa_recover_next(&s->rc), MPA_RX_MORE);
+	}
+	KUNIT_EXPECT_TRUE(test, put_raw(s, s->at[2], s->at[3]));
+	KUNIT_EXPECT_EQ(test, mpa_recover_next(&s->rc), MPA_RX_MORE);
+	KUNIT_EXPECT_TRUE(test, put_raw(s, 0, s->at[1]));
+	KUNIT_EXPECT_EQ(test, mpa_recover_next(&s->rc), MPA_RX_FPDU);
+	KUNIT_EXPECT_EQ(test, mpa_recover_next(&s->rc), MPA_RX_FAILED);
+	KUNIT_EXPECT_TRUE(test, ended_at(s, 2, WIRE_MPA_MARKER));
+}
+
+/* A Marker that leads to what is delivered does not bring it back (RCV-18) */
+static void marker_to_the_past(struct kunit *test)
+{
+	struct stream *s = test->priv;
+	u32 at;
+
+	six(s, true);
+	at = s->at[2] + (-(s->pos + s->at[2]) & 511);
+	put_unaligned_be32(at - MPA_MARKER_SIZE, s->wire + at);
+	/* both before the engine is asked, so that both are new to it */
+	KUNIT_EXPECT_TRUE(test, put_raw(s, 0, s->at[1]) && put_raw(s, s->at[2], s->at[3]));
+	KUNIT_EXPECT_EQ(test, mpa_recover_next(&s->rc), MPA_RX_FPDU);
+	KUNIT_EXPECT_EQ(test, s->rc.next, s->pos + s->at[1]);
+	KUNIT_EXPECT_EQ(test, mpa_recover_next(&s->rc), MPA_RX_MORE);
+}
+
 /* GAP-01, GAP-02: no such length: code 3 in its turn, at once; never early */
 static void bad_lengths(struct kunit *test)
 {
@@ -382,6 +429,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(loose_markers),
 	KUNIT_CASE(fpdu_in_fpdu),
 	KUNIT_CASE(chain_reaches_into_run),
+	KUNIT_CASE(follower_reaches_into_run),
+	KUNIT_CASE(marker_to_the_past),
 	KUNIT_CASE(bad_lengths),
 	KUNIT_CASE(altered_repetition),
 	KUNIT_CASE(across_gaps),

@@ -357,7 +357,6 @@ static bool in_order(struct mpa_recover *rc)
 	if (rc->failed)
 		return false;
 	deliver(rc, rc->next + size);
-	deliver_runs(rc);
 	return true;
 }
 
