@@ -28,7 +28,7 @@ static const struct {
 	{ 65495, 64768, 64768, 65284, 65288, 64776 },
 };
 
-/* SEG-01 to SEG-04, RCV-24, FRM-12, D.1 */
+/* SEG-01 to SEG-04, RCV-24, FRM-12, D.1; 140 and 136 are the floor (HIST-26) */
 static void mulpdu_worked_values(struct kunit *test)
 {
 	u32 i, p, lo, hi, size;
