@@ -273,10 +273,11 @@ static void bad_lengths(struct kunit *test)
 static void altered_repetition(struct kunit *test)
 {
 	struct stream *s = test->priv;
-	u8 evil[3000];
+	u8 *evil;
 
-	memset(evil, 0xee, sizeof(evil));
 	six(s, true);
+	evil = s->wire + s->total;
+	memset(evil, 0xee, s->total);
 	KUNIT_EXPECT_TRUE(test, put_fpdus(s, 1, 3));
 	KUNIT_EXPECT_TRUE(test, is_seen(s, "-xxx--"));
 	/* it overlaps what is known at both ends, too, and ends with it */

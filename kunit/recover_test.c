@@ -6,10 +6,10 @@
 #include "recover_stream.h"
 #include "suites.h"
 
-/* Pieces of every order; in a (maybe emulated) kernel one less. */
+/* Pieces of every order; in a (maybe emulated) kernel two less. */
 #ifdef __KERNEL__
-#define PIECES	6
-#define STREAMS	60
+#define PIECES	5
+#define STREAMS	40
 #else
 #define PIECES	7
 #define STREAMS	400
