@@ -68,7 +68,7 @@ def rtr_and_fpdu():
 
 def no_rtr_frames():
     yield fpdu(0, b"\x41\x43" + bytes(16))      # an FPDU too early
-    yield frame(RTR[:8] + b"t" + RTR[9:], C)
+    yield frame(RTR[:15] + b"f", C)
     yield frame(b"MPA ID Rtr Frame", C)         # HIST-18
     for key in REQUEST, REPLY:
         yield frame(key, C)
@@ -153,15 +153,15 @@ def rtr_sent():
         for flags in C | S, S, C | M | S:
             for piece in None, 1:
                 with Settings(rtr_frame=1, markers=markers), \
-                        Moves(startups_ok=1), Called("he") as call:
-                    req = call.conn.request
+                        Moves(startups_ok=1), Called("he") as caller:
+                    req = caller.conn.request
                     assert (req.flags, req.rev) == (C | S | M * markers, 1)
                     assert len(req.pd) == 16, "enhanced data"
-                    conn = call.reply(frame(REPLY, flags), piece)
+                    conn = caller.reply(frame(REPLY, flags), piece)
                     got = conn.take(20)
                     want = frame(RTR, flags & C | M * markers)
                     assert got == want, got.hex() + ", expected " + want.hex()
-                    call.established()
+                    caller.established()
                     assert conn.hear_send(1) == b"hello"
                     conn.say(conn.message(b"x"))
                     assert conn.hear_send(2) == b"x"
@@ -171,25 +171,25 @@ def rtr_sent():
 def rtr_ignored():
     """A peer that does not know S: plain revision 1, no third frame (HIST-17)"""
     for reply in ACCEPT, frame(REPLY, C, 1, b"pd"), frame(REPLY, C, 2), frame(REPLY, C | 0xF):
-        with Settings(rtr_frame=1), Moves(startups_ok=1), Called("he") as call:
-            conn = call.reply(reply)
-            call.established()
+        with Settings(rtr_frame=1), Moves(startups_ok=1), Called("he") as caller:
+            conn = caller.reply(reply)
+            caller.established()
             assert conn.hear_send(1) == b"hello"
             conn.say(conn.message(b"x"))
             assert conn.hear_send(2) == b"x"
     # enhanced data was not asked for: it is the program's
-    with Settings(rtr_frame=1), Called() as call:
-        call.reply(enhanced(REPLY, C, PEER | 1, OFFER_WRITE | 1))
-        call.established()
+    with Settings(rtr_frame=1), Called() as caller:
+        caller.reply(enhanced(REPLY, C, PEER | 1, OFFER_WRITE | 1))
+        caller.established()
     for flags in R, R | S:
-        with Settings(rtr_frame=1), Moves(startups_rejected=1), Called() as call:
-            call.conn.send(frame(REPLY, C | flags, 1, b"busy"))
-            assert call.refused("REJECTED", -111)[4:] == ["4", b"busy".hex()]
-            call.conn.ended()
+        with Settings(rtr_frame=1), Moves(startups_rejected=1), Called() as caller:
+            caller.conn.send(frame(REPLY, C | flags, 1, b"busy"))
+            assert caller.refused("REJECTED", -111)[4:] == ["4", b"busy".hex()]
+            caller.conn.ended()
     with Settings(rtr_frame=1), Moves(startups_failed=1, startups_fallback=0), \
-            Called() as call:
-        call.conn.finish()
-        call.refused("REJECTED", -104)
+            Called() as caller:
+        caller.conn.finish()
+        caller.refused("REJECTED", -104)
 
 
 # --- local errors ---
@@ -198,9 +198,9 @@ def rtr_ignored():
 def local_error():
     """A Reply that we cannot follow up: code 5 (P2P-41); an accept: a reject"""
     for reply in ACCEPT, frame(REPLY, C | M), enhanced(REPLY, C, PEER | 4, OFFER_WRITE | 4):
-        with Moves(startups_failed=1, tx_terminate=1), Called("b") as call:
-            conn = call.reply(reply + bytes(3000))      # unread: no reset (CONN-20)
-            assert call.program.expect("CONNECT_ERROR")[1] == "-22"
+        with Moves(startups_failed=1, tx_terminate=1), Called("b") as caller:
+            conn = caller.reply(reply + bytes(3000))      # unread: no reset (CONN-20)
+            assert caller.program.expect("CONNECT_ERROR")[1] == "-22"
             conn.terminated("2/0/5")
     with serving() as program:
         for request in frame(REQUEST, C, 1, b"b"), enhanced(REQUEST, C, 1, 1, b"b"):
@@ -227,9 +227,9 @@ def private_data_256():
     for n in 254, 255, 256, 257, 511, 512:
         pd = bytes(1 + i % 255 for i in range(n))
         for reject in 0, R:
-            with Called() as call:
-                call.conn.send(frame(REPLY, C | reject, 1, pd), 100)
-                line = call.program.expect("REJECTED" if reject else "ESTABLISHED")
+            with Called() as caller:
+                caller.conn.send(frame(REPLY, C | reject, 1, pd), 100)
+                line = caller.program.expect("REJECTED" if reject else "ESTABLISHED")
                 assert line[4:] == [str(min(n, 255)), pd[:255].hex()], line
     with serving() as program:
         for n in 256, 512:
@@ -292,9 +292,9 @@ def half_close_stalls():
 def last_words():
     """All that was posted before a disconnect arrives, then FIN (CONN-20)"""
     for finish in False, True:
-        with Called("q") as call, Moves(conn_reset=0):
-            conn = call.reply(ACCEPT)
-            call.program.expect("quit")
+        with Called("q") as caller, Moves(conn_reset=0):
+            conn = caller.reply(ACCEPT)
+            caller.program.expect("quit")
             if finish:
                 conn.finish()   # our FIN does not cut it short either
             for i in range(8):
@@ -338,11 +338,11 @@ def after_reject():
             conn.send(b"HTTP, then?\r\n" * 1000)
             assert conn.sock.recv(1) == b"", "no FIN"
             conn.send(b"more\r\n")      # our half is open still
-    with Called() as call:
-        call.conn.send(frame(REPLY, C | R, 1, b"no") + b"plain octets")
-        call.refused("REJECTED", -111)
-        call.conn.send(b"more\r\n" * 1000)
-        assert call.conn.sock.recv(1) == b"", "no FIN"
+    with Called() as caller:
+        caller.conn.send(frame(REPLY, C | R, 1, b"no") + b"plain octets")
+        caller.refused("REJECTED", -111)
+        caller.conn.send(b"more\r\n" * 1000)
+        assert caller.conn.sock.recv(1) == b"", "no FIN"
 
 
 @test
@@ -358,10 +358,10 @@ def streaming():
                 conn.ended()
         assert not program.seen(), "the program was told"
     # whoever listens at TCP is the responder (CONN-02)
-    with Moves(startups_failed=1), Called() as call:
-        call.conn.send(frame(REQUEST, C))
-        call.refused("CONNECT_ERROR", -71)
-        call.conn.ended()
+    with Moves(startups_failed=1), Called() as caller:
+        caller.conn.send(frame(REQUEST, C))
+        caller.refused("CONNECT_ERROR", -71)
+        caller.conn.ended()
 
 
 @test
