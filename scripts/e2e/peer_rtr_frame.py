@@ -177,7 +177,7 @@ def rtr_ignored():
             assert conn.hear_send(1) == b"hello"
             conn.say(conn.message(b"x"))
             assert conn.hear_send(2) == b"x"
-    # enhanced data was not asked for: it is the program's
+    # enhanced data that was not asked for changes nothing
     with Settings(rtr_frame=1), Called() as caller:
         caller.reply(enhanced(REPLY, C, PEER | 1, OFFER_WRITE | 1))
         caller.established()
