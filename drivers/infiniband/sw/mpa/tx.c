@@ -16,10 +16,12 @@
  * TCP did not take stays between tx->sent and tx->fill: that and the position in
  * the current message are all there is to resume from.
  *
- * Segments. FPDUs of a long message are exactly EMSS octets long, so that TCP's
- * own cutting, in software or in the NIC, cuts between FPDUs. tx->seg_used
- * follows how full the current segment is; an FPDU that does not fit into the
- * rest of it begins a new one, see rnic_sock_cut().
+ * Segments. FPDUs fill them exactly, so that TCP's own cutting, in software or in
+ * the NIC, cuts between FPDUs. tx->seg_used follows how full the current segment
+ * is: a message that begins in the middle of one has a first FPDU that fills the
+ * rest. Where no FPDU fills it, what follows begins a new buffer of TCP's, see
+ * rnic_sock_cut(). That is so for less than 136 octets, and with Markers, when a
+ * segment would end just behind one, for the last 4.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -103,17 +105,38 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 	return SEG_ENCODED;
 }
 
-/* How long the next FPDU is, and whether it may follow the ones in the image. */
+/*
+ * ULPDU of the next FPDU when @want octets are left to send: all of them, or what
+ * fits exactly, at this place between Markers, into the rest of the segment
+ * (SEG-06). In a whole segment that is never less than MULPDU (SEG-01 to SEG-04);
+ * in the rest of one it is not worth an FPDU below 128 (SEG-05).
+ *
+ * Return: its length, 0 when a new segment is due.
+ */
+static u32 next_ulpdu(const struct rnic_tx *tx, u64 want)
+{
+	bool markers = tx->mpa.markers;
+	u32 fit = mpa_ulpdu_fit(tx->mpa.pos, tx->emss - tx->seg_used, markers);
+
+	if (!tx->seg_used)
+		fit = max(fit, mpa_mulpdu(tx->emss, markers));
+	if (want <= fit)
+		return want;
+	return fit >= MPA_MULPDU_MIN ? fit : 0;
+}
+
+/* One more FPDU, if it may follow the ones in the image. */
 static enum encode encode_segment(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
 	bool markers = tx->mpa.markers;
 	u32 hdr_len = rdmap_hdr_len(tx->seg.opcode);
-	u32 ulpdu = min_t(u64, (u64)hdr_len + tx->left, mpa_mulpdu(tx->emss, markers));
-	u32 size = mpa_fpdu_size(tx->mpa.pos, ulpdu, markers);
+	u32 ulpdu = next_ulpdu(tx, (u64)hdr_len + tx->left);
+	u32 size;
 
-	if (tx->seg_used && tx->seg_used + size > tx->emss)
+	if (!ulpdu)
 		return CUT_DUE;
+	size = mpa_fpdu_size(tx->mpa.pos, ulpdu, markers);
 	if (size > image_room(tx)) {
 		if (tx->fill != tx->sent)
 			return IMAGE_FULL;
@@ -156,6 +179,18 @@ static bool fill_image(struct rnic_qp *qp, u32 limit, bool *cut)
 	return true;
 }
 
+/* The segment size of this image, and how full the segment is that it continues. */
+static void measure_segment(struct rnic_tx *tx, struct rnic_sock *s)
+{
+	u32 emss = max_t(u32, rnic_sock_emss(s), MPA_MULPDU_MIN);
+
+	/* What is queued was made for another size: begin anew behind it (SEG-18). */
+	if (emss != tx->emss)
+		rnic_sock_cut(s);
+	tx->emss = emss;
+	tx->seg_used = rnic_sock_seg_used(s, emss);
+}
+
 /* Return: all of the image is with TCP. */
 static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 {
@@ -195,17 +230,13 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s)
 	bool more = true, again = false, cut;
 
 	rnic_sock_assert_locked(s);
-	tx->emss = max_t(u32, rnic_sock_emss(s) & ~3U, MPA_MULPDU_MIN);
-	if (rnic_sock_drained(s))
-		tx->seg_used = 0;
 	while (more && !again && push_image(qp, s, false) && rnic_sock_room(s)) {
+		measure_segment(tx, s);
 		more = fill_image(qp, TX_BUDGET, &cut);
 		if (!push_image(qp, s, more))
 			break;
-		if (cut) {
+		if (cut)
 			rnic_sock_cut(s);
-			tx->seg_used = 0;
-		}
 		/* Enough for now, or no memory for the moment. */
 		again = more && (tx->mpa.pos - start > TX_BUDGET || !tx->page);
 	}
