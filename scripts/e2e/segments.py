@@ -33,6 +33,11 @@ class Broken(Exception):
     """The capture does not show what it should."""
 
 
+def read(name):
+    with open(name, "rb") as file:
+        return bytearray(file.read())
+
+
 def packets(data):
     """(time, frame) of each packet of a pcap file of Ethernet frames."""
     order = "<" if data[:1] in b"\xd4\x4d" else ">"
@@ -50,16 +55,16 @@ def packets(data):
 
 
 def tcp_of(frame):
-    """(source, target, TCP header and payload) or None."""
+    """(source, target, place of the TCP header, frame without padding) or None."""
     kind = frame[12:14]
     if kind == b"\x08\x00" and frame[23] == 6:
         if struct.unpack_from(">H", frame, 20)[0] & 0x3FFF:
             raise Broken("an IP fragment")
         end = 14 + struct.unpack_from(">H", frame, 16)[0]
-        return bytes(frame[26:30]), bytes(frame[30:34]), frame[14 + (frame[14] & 15) * 4 : end]
+        return bytes(frame[26:30]), bytes(frame[30:34]), 14 + (frame[14] & 15) * 4, frame[:end]
     if kind == b"\x86\xdd" and frame[20] == 6:
         end = 54 + struct.unpack_from(">H", frame, 18)[0]
-        return bytes(frame[22:38]), bytes(frame[38:54]), frame[54:end]
+        return bytes(frame[22:38]), bytes(frame[38:54]), 54, frame[:end]
     return None
 
 
@@ -80,19 +85,25 @@ class Direction:
 
     def __init__(self, name):
         self.name = name
+        self.server = False  # it answered the SYN
+        self.syn = None  # headers of the SYN
         self.isn = None
         self.mss = None  # what this end takes
+        self.head = None  # headers of a frame with payload
         self.pieces = []  # (time, offset in the stream, payload)
 
-    def add(self, when, tcp):
+    def add(self, when, frame, place):
+        tcp = frame[place:]
         seq = struct.unpack_from(">I", tcp, 4)[0]
         payload = tcp[(tcp[12] >> 4) * 4 :]
         if tcp[13] & SYN:
+            self.syn = bytes(frame), place
             self.isn = seq
             self.mss = mss_option(tcp)
         elif len(payload):
             if self.isn is None:
                 raise Broken(f"{self.name}: data before a SYN")
+            self.head = self.head or (bytes(frame[: -len(payload)]), place)
             # Offsets stay small here: no capture holds 2 GiB.
             self.pieces.append((when, (seq - self.isn - 1) & 0xFFFFFFFF, payload))
 
@@ -111,7 +122,7 @@ class Direction:
 
 
 def startup(data):
-    """(what, M, S, octets) of the startup frame at the start of a stream."""
+    """(what, M, octets) of the startup frame at the start of a stream."""
     what = KEYS.get(bytes(data[:16]))
     if not what or len(data) < 20:
         return None
@@ -201,7 +212,8 @@ def connections(data, port):
         parts = tcp_of(frame)
         if not parts:
             continue
-        source, target, tcp = parts
+        source, target, place, frame = parts
+        tcp = frame[place:]
         sport, dport = struct.unpack_from(">HH", tcp)
         if port and port not in (sport, dport):
             continue
@@ -211,15 +223,15 @@ def connections(data, port):
             order.append((here, there))
         if (here, there) not in ways:
             raise Broken(f"{sport} to {dport}: the capture does not begin with the SYN")
-        ways[here, there].add(when, tcp)
+        ways[here, there].add(when, frame, place)
     for here, there in order[:]:
         if (there, here) in order and order.index((here, there)) < order.index((there, here)):
+            ways[there, here].server = True
             yield ways[here, there], ways[there, here]
 
 
 def main():
-    with open(sys.argv[1], "rb") as file:
-        data = file.read()
+    data = read(sys.argv[1])
     port = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     windows = [tuple(map(float, w.split("-"))) for w in sys.argv[3:]] or [(0, float("inf"))]
     seen = 0
