@@ -26,12 +26,22 @@ struct bulk {
 	size_t length, depth;
 };
 
-static volatile sig_atomic_t stop;
-
-static void on_signal(int sig)
+/* SIGINT is blocked and stays pending: it says that enough was sent. */
+static void block_sigint(void)
 {
-	(void)sig;
-	stop = 1;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	check(!sigprocmask(SIG_BLOCK, &set, NULL), "sigprocmask: %m");
+}
+
+static bool enough(void)
+{
+	sigset_t set;
+
+	check(!sigpending(&set), "sigpending: %m");
+	return sigismember(&set, SIGINT);
 }
 
 static void make_noise(uint8_t *mem)
@@ -93,17 +103,16 @@ static uint64_t run(struct bulk *b)
 {
 	uint64_t posted = 0, done;
 
-	for (done = 0; done < posted || (!stop && done < b->count); done++) {
-		while (posted < done + b->depth && posted < b->count && !stop)
+	for (done = 0;; done++) {
+		while (posted < done + b->depth && posted < b->count && !enough())
 			post_one(b, posted++);
 		if (done == posted)
-			break;
+			return done;
 		if (!b->read)
 			wc_expect(&b->p.b, done, IBV_WC_SUCCESS);
 		check_one(b, done);
 		wc_expect(&b->p.a, done, IBV_WC_SUCCESS);
 	}
-	return done;
 }
 
 static void parse(struct bulk *b, int argc, char **argv)
@@ -136,8 +145,7 @@ int main(int argc, char **argv)
 	struct options opt = defaults;
 
 	parse(&b, argc, argv);
-	signal(SIGINT, on_signal);
-	signal(SIGTERM, on_signal);
+	block_sigint();
 	opt.ird = 16;
 	opt.ord = 16;
 	pair_open(&b.p, &opt);
