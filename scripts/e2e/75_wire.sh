@@ -153,7 +153,7 @@ verdict() {
 good() {
 	local seen expected="$2 ${3:-$2} 0 0"
 	seen=$(verdict "$1")
-	[[ $2 -gt 0 && $seen == "$expected" ]] ||
+	[[ ${2:-0} -gt 0 && $seen == "$expected" ]] ||
 		fail "${1##*/}: FPDUs, good and bad CRCs, errors: $seen, expected $expected"
 	note "${1##*/}: $2 FPDUs, ${3:-$2} good CRCs"
 }
@@ -191,17 +191,20 @@ fpdus_of() {
 
 # first_of PORT: RDMAP opcode and ULPDU length of the first FPDU to the port
 first_of() {
-	judge -Y "tcp.dstport == $1 && iwarp_mpa.fpdu" -c 40 -T fields -E separator='|' \
-		-E occurrence=f -e iwarp_rdma.opcode -e iwarp_mpa.ulpdulength | head -n 1
+	[ -s "$WORK/fpdus.log" ] ||
+		judge -Y iwarp_mpa.fpdu -T fields -E separator='|' -E occurrence=f \
+			-e tcp.dstport -e iwarp_rdma.opcode -e iwarp_mpa.ulpdulength \
+			>"$WORK/fpdus.log"
+	sed -n "s/^$1|0x0\(.\)|/\1 /p" "$WORK/fpdus.log" | head -n 1
 }
 
-# An RTR is a message without data: a Read Request has 46 octets of header, a Send
-# 18, a Write 14. Without RTR the program's own Send of one octet comes first.
+# An RTR is a message without data: a Write has 14 octets of header, a Read Request
+# 46, a Send 18. Without RTR the program's own Send of one octet comes first.
 scenario wire_rtr 90 "the judge: revisions 1 and 2, each RTR type, IPv6, CRC on (P2P-28, NEG-30)"
 wire_rtr() {
-	local mode fpdus expected
-	declare -A first=([write]='0x00|14' [read]='0x01|46' [send]='0x03|18'
-		[none]='0x03|19') port_of=()
+	local mode
+	declare -A first=([write]="0 14" [read]="1 46" [send]="3 18" [none]="3 19"
+		[revision_1]="3 19") port_of=()
 	dirty
 	capture a va
 	for mode in write read send none; do
@@ -210,16 +213,14 @@ wire_rtr() {
 		speak "$B4"
 	done
 	set_both revision 1
-	port_of[none]=$((PORT + 1))
+	port_of[revision_1]=$((PORT + 1))
 	speak "$B4"
 	speak "$B6"
 	end_capture
-	fpdus=$(fpdus_of "$WORK/wire.pcap")
-	good "$WORK/wire.pcap" "$fpdus"
+	good "$WORK/wire.pcap" "$(fpdus_of "$WORK/wire.pcap")"
 	for mode in "${!port_of[@]}"; do
-		expected=${first[$mode]}
-		[ "$(first_of "${port_of[$mode]}")" = "$expected" ] ||
-			fail "RTR $mode: first FPDU $(first_of "${port_of[$mode]}"), not $expected"
+		[ "$(first_of "${port_of[$mode]}")" = "${first[$mode]}" ] ||
+			fail "$mode: first FPDU is $(first_of "${port_of[$mode]}"), not ${first[$mode]}"
 	done
 }
 
@@ -238,21 +239,21 @@ wire_no_crc() {
 	good "$WORK/wire.pcap" "$all" "$checked"
 }
 
+# judged NAME: our own count of FPDUs that the judge can see in NAME.pcap, of split
+judged() { awk -v name="$1" '$1 == name { print $2 - $3 }' "$WORK/split.log"; }
+
 # marked NAME: one mode of the Marker settings that are set, both directions judged
 marked() {
-	local n direction total hidden
+	local way
 	capture a va
 	speak "$B4"
 	speak "$B6"
 	end_capture
 	mv "$WORK/wire.pcap" "$WORK/$1.pcap"
-	python3 "$HERE/fpdus.py" split "$WORK/$1.pcap" "$WORK/$1-out.pcap" "$WORK/$1-in.pcap" \
-		>"$WORK/split.log" || fail "$1: cannot split"
-	n=0
-	for direction in out in; do
-		n=$((n + 1))
-		read -r total hidden < <(sed -n "${n}p" "$WORK/split.log")
-		good "$WORK/$1-$direction.pcap" $((total - hidden))
+	python3 "$HERE/fpdus.py" split "$WORK/$1.pcap" "$WORK/$1-out.pcap" "$WORK/$1-in.pcap" |
+		sed "1s/^/$1-out /; 2s/^/$1-in /" >"$WORK/split.log"
+	for way in out in; do
+		good "$WORK/$1-$way.pcap" "$(judged "$1-$way")"
 	done
 }
 
@@ -282,6 +283,6 @@ wire_judge() {
 		python3 "$HERE/fpdus.py" break "$what" "$WORK/wire.pcap" "$WORK/$what.pcap"
 		not_good "$WORK/$what.pcap" "$fpdus"
 		python3 "$HERE/fpdus.py" break "$what" "$WORK/both-out.pcap" "$WORK/marked-$what.pcap"
-		not_good "$WORK/marked-$what.pcap" "$(cut -d ' ' -f 1 "$WORK/split.log" | head -n 1)"
+		not_good "$WORK/marked-$what.pcap" "$(judged both-out)"
 	done
 }
