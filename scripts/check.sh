@@ -135,6 +135,15 @@ run_guest() {
 	esac
 }
 
+# Is each requirement of the ledger shown by tests that ran and passed just now?
+check_requirements() {
+	local status=0
+	step "the table of requirements"
+	"$TOP/scripts/requirements.sh" "$OUT"/*.tap > "$OUT/requirements" || status=$?
+	tee "$OUT/requirements.tap" < "$OUT/requirements"
+	count "the table of requirements" "$OUT/requirements.tap" $status
+}
+
 # The summary and the total
 finish() {
 	echo
@@ -173,4 +182,5 @@ if attempt "building the module" build_module &&
 	attempt "building the test programs" build_programs; then
 	run_guest "$@"
 fi
+[ "$what" != all ] || check_requirements
 finish
