@@ -18,8 +18,9 @@ passed=0 failed=0
 summary=()
 
 # What debug leaves out unless named: perftest with polling takes both processors
-# from the driver and does not end in time there. Those with events stay.
-SLOW_THERE='send_bw_* write_bw_* read_bw_poll write_lat_sizes perf_post_list'
+# from the driver and does not end in time there. Those with events stay. That
+# kernel has no IPsec.
+SLOW_THERE='ipsec_transport send_bw_* write_bw_* read_bw_poll write_lat_sizes perf_post_list'
 
 # note NAME PASSED FAILED [WHY]: one line of the summary, added to the total
 note() {
@@ -140,8 +141,8 @@ check_requirements() {
 	local status=0
 	step "the table of requirements"
 	"$TOP/scripts/requirements.sh" "$OUT"/*.tap > "$OUT/requirements" || status=$?
-	tee "$OUT/requirements.tap" < "$OUT/requirements"
-	count "the table of requirements" "$OUT/requirements.tap" $status
+	cat "$OUT/requirements"
+	count "the table of requirements" "$OUT/requirements" $status
 }
 
 # The summary and the total
