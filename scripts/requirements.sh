@@ -103,7 +103,8 @@ musts_without_test() {
 	}'
 }
 
-# results TAP...: "NAME good" or "NAME bad", a suite's case as SUITE.CASE
+# results TAP...: "NAME good" or "NAME bad", a suite's case as SUITE.CASE, a fuzzer
+# as fuzz_TARGET
 results() {
 	awk '
 	{ sub(/\r$/, "") }
@@ -113,6 +114,8 @@ results() {
 		bad = $1 == "not" || toupper(name) ~ /# *SKIP/
 		sub(/ *[(#].*/, "", name)
 		sub(/: /, ".", name)
+		if (split(name, word, " ") > 1 && word[1] == "fuzz")
+			name = "fuzz_" word[2]
 		if ($0 ~ /^ /)
 			name = suite "." name
 		print name, bad ? "bad" : "good"
