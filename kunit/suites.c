@@ -15,7 +15,8 @@
 #endif
 
 ALL_SUITES(&wire_err_suite, &mpa_size_suite, &mpa_tx_suite, &mpa_rx_suite,
-	   &mpa_rx_error_suite, &ddp_header_suite, &rdmap_terminate_suite, &startup_frame_suite,
+	   &mpa_rx_error_suite, &mpa_every_suite, &mpa_recover_suite, &mpa_recover_hostile_suite,
+	   &ddp_header_suite, &rdmap_terminate_suite, &startup_frame_suite,
 	   &startup_negotiate_suite, &abi_suite);
 
 #if !IS_ENABLED(CONFIG_KUNIT)
