@@ -116,7 +116,7 @@ enum wire_err mpa_frame_parse(struct mpa_frame *f, const u8 *buf, bool reply, co
  * @markers:	wants to receive Markers
  * @crc:	wants CRCs
  * @rev:	highest revision to use (1 or 2)
- * @rtr:	RTR types supported, 0 for none
+ * @rtr:	RTR types supported; 0 for none as initiator, all as responder
  * @ird:	reads this end is ready to serve
  * @ord:	reads this end wants outstanding
  * @ird_max:	most reads this end can be made to serve
