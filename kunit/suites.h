@@ -16,6 +16,7 @@ extern struct kunit_suite ddp_header_suite;
 extern struct kunit_suite rdmap_terminate_suite;
 extern struct kunit_suite startup_frame_suite;
 extern struct kunit_suite startup_negotiate_suite;
+extern struct kunit_suite startup_machine_suite;
 extern struct kunit_suite abi_suite;
 
 #endif

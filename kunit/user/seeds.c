@@ -89,6 +89,8 @@ static void startup_seeds(const char *dir)
 		memcpy(wire + 16, v->after_key, v->total - 16);
 		put(dir, "startup", v->name, head, 5, wire, v->total);
 	}
+	memcpy(wire, "MPA ID RtR Frame\x40\1\0\0", 20);
+	put(dir, "startup", "rtr", (u8[]){ 0x34, 7, 16, 16, 64 }, 5, wire, 20);
 }
 
 int main(int argc, char **argv)
