@@ -242,7 +242,7 @@ static u8 preferred(u8 set)
 	return set & MPA_RTR_READ ? MPA_RTR_READ : set;
 }
 
-/* P2P-24 to P2P-35, GAP-15: every offer against every support, none being all */
+/* P2P-24 to P2P-35, GAP-15: every offer against every support */
 static void all_rtr(struct kunit *test)
 {
 	u8 offer, support;
@@ -250,8 +250,9 @@ static void all_rtr(struct kunit *test)
 	for (offer = 0; offer <= MPA_RTR_ALL; offer++) {
 		for (support = 0; support <= MPA_RTR_ALL; support++) {
 			struct deal d = offers(4, 4, 4, 4);
-			u8 has = support ? support : MPA_RTR_ALL;
-			u8 both = offer & has;
+			/* P2P-29: no responder is without any */
+			u8 shown = support ? support : MPA_RTR_ALL;
+			u8 both = offer & shown;
 
 			d.i.rtr = offer;
 			d.r.rtr = support;
@@ -262,7 +263,7 @@ static void all_rtr(struct kunit *test)
 				KUNIT_EXPECT_TRUE(test, !d.err && !d.at_i.rtr && !d.at_r.rtr);
 				continue;
 			}
-			KUNIT_EXPECT_EQ(test, d.rep.rtr, both ? both : has);
+			KUNIT_EXPECT_EQ(test, d.rep.rtr, both ? both : shown);
 			KUNIT_EXPECT_EQ(test, d.at_r.rtr, both);
 			KUNIT_EXPECT_EQ(test, d.err, both ? WIRE_OK : WIRE_MPA_RTR);
 			KUNIT_EXPECT_EQ(test, d.at_i.rtr, preferred(both));

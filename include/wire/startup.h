@@ -135,7 +135,7 @@ enum wire_err mpa_frame_parse(struct mpa_frame *f, const u8 *buf, enum mpa_kind 
  * @markers:	wants to receive Markers
  * @crc:	wants CRCs
  * @rev:	highest revision to use (1 or 2)
- * @rtr:	RTR types supported; 0 for none as initiator, all as responder
+ * @rtr:	RTR types supported, 0 for none
  * @rtr_frame:	send or take an RtR frame; as initiator this wins over @rev
  * @ird:	reads this end is ready to serve
  * @ord:	reads this end wants outstanding

@@ -195,7 +195,7 @@ bool mpa_request_acceptable(const struct mpa_frame *req, const struct mpa_offer 
 /*
  * Which RTR types the Reply shows: those offered that we support, and when
  * there is none those we support (P2P-30 to P2P-33). A Read needs an IRD. Who
- * offers none as initiator takes them all: a responder has to know one (P2P-29).
+ * offers none himself can still receive each of them, and has to (P2P-29).
  */
 static u8 respond_rtr(const struct mpa_frame *req, const struct mpa_offer *own)
 {
