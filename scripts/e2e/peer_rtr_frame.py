@@ -313,8 +313,8 @@ def last_words():
             caller.program.expect("quit")
             if finish:
                 conn.finish()   # our FIN does not cut it short either
-            for i in range(8):
-                assert conn.hear_send(i + 1) == bytes([0x30 + i]) * 16384
+            for i in range(32):
+                assert conn.hear_send(i + 1) == bytes([0x30 + i % 8]) * 16384
             conn.ended()
     # not what may not be sent yet (NEG-30): FIN alone
     with serving() as program:
