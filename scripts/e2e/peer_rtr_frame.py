@@ -13,7 +13,7 @@ from peer import (
     C, Conn, F5, M, Moves, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, RESPONSE, S, SLOW,
     Settings, V4, V6, enhanced, fpdu, frame, main, read_request)
 from peer_initiator import ACCEPT, Called
-from peer_responder import call, opened, serving
+from peer_responder import call, listener, opened, serving
 
 TESTS = {}
 # By its octets (HIST-18); in text it would be "Rtr"
@@ -111,6 +111,20 @@ def rtr_late():
                 conn.ended()
                 assert program.expect("ESTABLISHED")[1] == "-110"
                 program.expect("DISCONNECTED")
+
+
+@test
+def rtr_abandoned():
+    """The program dies while the RtR frame is due: it ends, at the latest in time"""
+    with Settings(rtr_frame=1, startup_timeout_ms=1000 * int(SLOW)):
+        for part in None, Conn.reset:
+            with listener() as program, Moves(startups_ok=0), opened(WANTS) as conn:
+                program.process.kill()
+                if part:
+                    part(conn)
+                else:
+                    conn.ended()
+                program.process.wait(8 * SLOW)
 
 
 @test
@@ -299,8 +313,8 @@ def last_words():
             caller.program.expect("quit")
             if finish:
                 conn.finish()   # our FIN does not cut it short either
-            for i in range(8):
-                assert conn.hear_send(i + 1) == bytes([0x30 + i]) * 16384
+            for i in range(32):
+                assert conn.hear_send(i + 1) == bytes([0x30 + i % 8]) * 16384
             conn.ended()
     # not what may not be sent yet (NEG-30): FIN alone
     with serving() as program:
