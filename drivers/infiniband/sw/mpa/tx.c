@@ -40,8 +40,6 @@
 /* Chunk orders: many FPDUs of an Ethernet, two of the largest. */
 #define CHUNK_ORDER	3
 #define CHUNK_ORDER_BIG	5
-/* Room that is always left in a chunk for a Terminate. */
-#define TERM_ROOM	128
 
 enum encode { SEG_ENCODED, IMAGE_FULL, CUT_DUE, TX_ERROR };
 
@@ -68,9 +66,10 @@ static u8 *image_end(struct rnic_tx *tx)
 	return (u8 *)page_address(tx->page) + tx->fill;
 }
 
+/* Room for a Terminate is always left. */
 static u32 image_room(const struct rnic_tx *tx)
 {
-	return tx->page ? tx->size - tx->fill - TERM_ROOM : 0;
+	return tx->page ? tx->size - tx->fill - RNIC_TERM_ROOM : 0;
 }
 
 /*
@@ -510,22 +509,37 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s)
 	return again || starved(tx, s);
 }
 
-static void encode_terminate(struct rnic_qp *qp)
+/**
+ * rnic_tx_terminate() - write a Terminate, the one message of its queue
+ * @mpa:	FPDU encoder of the stream
+ * @term:	what it says
+ * @at:		room for RNIC_TERM_ROOM octets
+ *
+ * Return: octets written.
+ */
+u32 rnic_tx_terminate(struct mpa_tx *mpa, const struct rdmap_term *term, u8 *at)
 {
-	struct ddp_seg seg = { .opcode = RDMAP_TERMINATE, .qn = DDP_QN_TERMINATE, .last = true };
-	struct rnic_tx *tx = &qp->tx;
+	struct ddp_seg seg = {
+		.opcode = RDMAP_TERMINATE, .qn = DDP_QN_TERMINATE, .msn = 1, .last = true,
+	};
 	u8 hdr[DDP_HDR_MAX], body[RDMAP_TERM_MAX];
 	u32 hdr_len, len;
 
+	hdr_len = ddp_build(&seg, hdr);
+	len = rdmap_term_build(term, body);
+	mpa_tx_begin(mpa, at, hdr_len + len);
+	mpa_tx_put(mpa, hdr, hdr_len);
+	mpa_tx_put(mpa, body, len);
+	return mpa_tx_end(mpa);
+}
+
+static void encode_terminate(struct rnic_qp *qp)
+{
+	struct rnic_tx *tx = &qp->tx;
+
 	if (!tx->page && !new_chunk(tx))
 		return;
-	seg.msn = tx->msn[DDP_QN_TERMINATE];
-	hdr_len = ddp_build(&seg, hdr);
-	len = rdmap_term_build(&tx->term, body);
-	mpa_tx_begin(&tx->mpa, image_end(tx), hdr_len + len);
-	mpa_tx_put(&tx->mpa, hdr, hdr_len);
-	mpa_tx_put(&tx->mpa, body, len);
-	tx->fill += mpa_tx_end(&tx->mpa);
+	tx->fill += rnic_tx_terminate(&tx->mpa, &tx->term, image_end(tx));
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);
 }
 

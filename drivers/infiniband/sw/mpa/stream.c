@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Octets to and from TCP. sock.c makes the sockets; here is what the startup and
+ * the data path do with one that is connected.
+ *
+ * Sending is by reference to pages, receiving looks at octets where they lie in
+ * the receive queue before it consumes them. Both are under the socket lock, but
+ * for the few octets of the startup.
+ */
+#include <linux/net.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "sock.h"
+
+/**
+ * rnic_sock_recv() - read at most @len octets without waiting
+ * @s:		a connected socket
+ * @buf:	where to
+ * @len:	never reads beyond it
+ *
+ * Context: process, socket lock not held.
+ * Return: octets read, 0 at end of stream, -EAGAIN, or another -errno.
+ */
+int rnic_sock_recv(struct rnic_sock *s, void *buf, u32 len)
+{
+	struct kvec kv = { .iov_base = buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+
+	return kernel_recvmsg(s->sock, &msg, &kv, 1, len, msg.msg_flags);
+}
+
+/**
+ * rnic_sock_send() - send a few octets (a startup frame) without waiting
+ * @s:		a connected socket with an empty send queue
+ * @buf:	octets
+ * @len:	how many
+ *
+ * Context: process, socket lock not held.
+ * Return: 0 or -errno.
+ */
+int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
+{
+	struct kvec kv = { .iov_base = (void *)buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	int ret;
+
+	ret = kernel_sendmsg(s->sock, &msg, &kv, 1, len);
+	if (ret < 0)
+		return ret;
+	return ret == len ? 0 : -ENOBUFS;
+}
+
+/* Octets TCP puts into a full segment now (RFC 5044 section 5.1: EMSS). */
+u32 rnic_sock_emss(const struct rnic_sock *s)
+{
+	return tcp_sk(s->sock->sk)->mss_cache;
+}
+
+/* Everything queued was sent once, so the next octet begins a segment. */
+bool rnic_sock_drained(const struct rnic_sock *s)
+{
+	return skb_queue_empty(&s->sock->sk->sk_write_queue);
+}
+
+/* Nothing is queued or waits for an acknowledgment. */
+bool rnic_sock_all_acked(const struct rnic_sock *s)
+{
+	return tcp_rtx_and_write_queues_empty(s->sock->sk);
+}
+
+/*
+ * May more be queued? If not, RNIC_SOCK_SPACE will tell: acknowledgments are
+ * processed with the socket lock, so none slips in between look and flag.
+ */
+bool rnic_sock_room(const struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	if (sk_stream_memory_free(sk))
+		return true;
+	set_bit(SOCK_NOSPACE, &s->sock->flags);
+	return false;
+}
+
+/**
+ * rnic_sock_push() - hand octets of a page to TCP, by reference
+ * @s:		socket, locked
+ * @page:	first page of the (compound) page; TCP takes a reference, so the
+ *		octets must not change any more
+ * @off:	offset of the first octet
+ * @len:	how many
+ * @more:	more follows in this burst: full segments go out, a partial one is
+ *		held back. TCP is pushed in any case: with nothing in flight no
+ *		acknowledgment would ever make room again.
+ *
+ * Return: octets taken, possibly fewer than @len, -EAGAIN when none (then
+ * RNIC_SOCK_SPACE follows), or another -errno when the connection is gone.
+ */
+int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more)
+{
+	int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+
+	rnic_sock_assert_locked(s);
+	if (more)
+		flags |= MSG_MORE;
+	return tcp_sendpage_locked(s->sock->sk, page, off, len, flags);
+}
+
+/**
+ * rnic_sock_cut() - what was pushed ends a segment
+ * @s:	socket, locked
+ *
+ * The next octet pushed begins a new buffer, and so a new segment, whatever
+ * the one before was filled to.
+ */
+void rnic_sock_cut(struct rnic_sock *s)
+{
+	struct sk_buff *tail = tcp_write_queue_tail(s->sock->sk);
+
+	rnic_sock_assert_locked(s);
+	if (tail)
+		TCP_SKB_CB(tail)->eor = 1;
+}
+
+/**
+ * rnic_sock_rewind() - put a cursor on the unread stream
+ * @s:		socket, locked
+ * @at:		the cursor
+ * @skip:	unread octets to leave out, at most rnic_sock_unread()
+ */
+void rnic_sock_rewind(struct rnic_sock *s, struct rnic_cursor *at, u32 skip)
+{
+	struct sock *sk = s->sock->sk;
+
+	at->skb = skb_peek(&sk->sk_receive_queue);
+	at->seq = tcp_sk(sk)->copied_seq + skip;
+}
+
+/*
+ * Buffers may overlap the one before (a retransmission that brought more), so
+ * the place inside each is found from its own sequence number: octets already
+ * seen are never looked at twice (RCV-21).
+ */
+static struct sk_buff *settle(struct sock *sk, struct rnic_cursor *at, u32 *off)
+{
+	while (at->skb) {
+		*off = at->seq - TCP_SKB_CB(at->skb)->seq;
+		if (*off < at->skb->len)
+			return at->skb;
+		at->skb = skb_peek_next(at->skb, &sk->sk_receive_queue);
+	}
+	return NULL;
+}
+
+/**
+ * rnic_sock_walk() - show the unread stream piece by piece
+ * @s:		socket, locked
+ * @at:		where to begin; left behind the last piece shown
+ * @piece:	called for each contiguous piece in order
+ * @ctx:	for @piece
+ */
+void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn piece, void *ctx)
+{
+	struct sock *sk = s->sock->sk;
+	struct skb_seq_state st;
+	struct sk_buff *skb;
+	bool go = true;
+	const u8 *data;
+	u32 off, len, done;
+
+	while (go && (skb = settle(sk, at, &off))) {
+		skb_prepare_seq_read(skb, off, skb->len, &st);
+		done = 0;
+		while (go && (len = skb_seq_read(done, &data, &st))) {
+			at->seq += len;
+			done += len;
+			go = piece(ctx, data, len);
+		}
+		skb_abort_seq_read(&st);
+	}
+}
+
+/**
+ * rnic_sock_copy() - copy unread octets to memory
+ * @s:		socket, locked
+ * @at:		where from; left behind the last octet copied
+ * @to:		where to
+ * @len:	how many; they must have arrived
+ *
+ * Return: 0, or -EFAULT.
+ */
+int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, struct iov_iter *to, u32 len)
+{
+	struct sock *sk = s->sock->sk;
+	struct sk_buff *skb;
+	u32 off, n;
+
+	while (len) {
+		skb = settle(sk, at, &off);
+		if (WARN_ON_ONCE(!skb))
+			return -EFAULT;
+		n = min(len, skb->len - off);
+		if (skb_copy_datagram_iter(skb, off, to, n))
+			return -EFAULT;
+		at->seq += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, size_t len)
+{
+	size_t n = min(desc->count, len);
+
+	desc->count -= n;
+	return n;
+}
+
+/**
+ * rnic_sock_consume() - the next unread octets are done with
+ * @s:		socket, locked
+ * @len:	how many
+ */
+void rnic_sock_consume(struct rnic_sock *s, u32 len)
+{
+	read_descriptor_t desc = { .count = len };
+
+	rnic_sock_assert_locked(s);
+	if (!len)
+		return;
+	/* tcp_read_sock() stops at urgent data: to us it is data. */
+	WRITE_ONCE(tcp_sk(s->sock->sk)->urg_data, 0);
+	tcp_read_sock(s->sock->sk, &desc, eat);
+}
+
+/* Octets that arrived in order and were not consumed. */
+u32 rnic_sock_unread(const struct rnic_sock *s)
+{
+	return tcp_inq(s->sock->sk);
+}
+
+/**
+ * rnic_sock_want() - report RNIC_SOCK_DATA only when so much is unread
+ * @s:		socket, locked
+ * @len:	octets; the receive buffer grows to hold them
+ */
+void rnic_sock_want(struct rnic_sock *s, u32 len)
+{
+	rnic_sock_assert_locked(s);
+	if (READ_ONCE(s->sock->sk->sk_rcvlowat) != len)
+		tcp_set_rcvlowat(s->sock->sk, len);
+}
