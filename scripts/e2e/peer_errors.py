@@ -125,8 +125,9 @@ def retries(n):
     """How often TCP of the device's host sends again before it gives up"""
     def write(value):
         enter("b")
-        with open("/proc/sys/net/ipv4/tcp_retries2", "r+") as f:
-            old = f.read()
+        with open("/proc/sys/net/ipv4/tcp_retries2") as f:
+            old = f.read().strip()
+        with open("/proc/sys/net/ipv4/tcp_retries2", "w") as f:
             f.write(str(value))
         enter("a")
         return old
