@@ -250,7 +250,9 @@ static void all_rtr(struct kunit *test)
 	for (offer = 0; offer <= MPA_RTR_ALL; offer++) {
 		for (support = 0; support <= MPA_RTR_ALL; support++) {
 			struct deal d = offers(4, 4, 4, 4);
-			u8 both = offer & support;
+			/* P2P-29: no responder is without any */
+			u8 shown = support ? support : MPA_RTR_ALL;
+			u8 both = offer & shown;
 
 			d.i.rtr = offer;
 			d.r.rtr = support;
@@ -261,7 +263,7 @@ static void all_rtr(struct kunit *test)
 				KUNIT_EXPECT_TRUE(test, !d.err && !d.at_i.rtr && !d.at_r.rtr);
 				continue;
 			}
-			KUNIT_EXPECT_EQ(test, d.rep.rtr, both ? both : support);
+			KUNIT_EXPECT_EQ(test, d.rep.rtr, both ? both : shown);
 			KUNIT_EXPECT_EQ(test, d.at_r.rtr, both);
 			KUNIT_EXPECT_EQ(test, d.err, both ? WIRE_OK : WIRE_MPA_RTR);
 			KUNIT_EXPECT_EQ(test, d.at_i.rtr, preferred(both));

@@ -18,9 +18,9 @@ seconds=${1:-60}
 shift $(($# > 0 ? 1 : 0))
 [[ $seconds =~ ^([0-9]+|-m)$ ]] || die "usage: fuzz.sh [SECONDS|-m [TARGET...]]"
 
-# one TARGET: the run; its status is the fuzzer's
+# one TARGET: becomes its fuzzer
 one() {
-	"$BUILD/unit/fuzz_$1" -max_total_time="$seconds" -max_len=4096 \
+	exec "$BUILD/unit/fuzz_$1" -max_total_time="$seconds" -max_len=4096 -timeout=25 \
 		-print_final_stats=1 -artifact_prefix="$OUT/$1-" \
 		"$OUT/$1" "$OUT/seeds/$1" "$user/corpus/$1" > "$OUT/$1.log" 2>&1
 }
@@ -64,9 +64,11 @@ report() {
 # A line of progress every ten seconds, until told to stop
 progress() {
 	local target
-	while sleep 10; do
+	trap 'kill $!; exit' TERM
+	while sleep 10 & wait $!; do
 		for target in "$@"; do
-			[ ! -s "$OUT/$target.log" ] || [ -e "$OUT/$target.status" ] ||
+			[ ! -s "$OUT/$target.log" ] ||
+				grep -qE '^Done|^SUMMARY' "$OUT/$target.log" ||
 				step "fuzzing $target: $(runs "$target") runs so far"
 		done
 	done
@@ -81,7 +83,7 @@ step "building the fuzzers"
 run_logged "$BUILD/fuzz.log" make -C "$user" -j"$(nproc)" fuzzers
 for target in "$@"; do
 	mkdir -p "$OUT/$target" "$OUT/seeds/$target" "$user/corpus/$target"
-	rm -f "$OUT/$target".log "$OUT/$target".status
+	rm -f "$OUT/$target.log"
 done
 "$BUILD/unit/seeds" "$OUT/seeds"
 if [ "$seconds" = -m ]; then
@@ -92,26 +94,23 @@ if [ "$seconds" = -m ]; then
 fi
 
 step "fuzzing for $seconds s each, $(nproc) at once: $*"
-progress "$@" &
+declare -A pids
+trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
+progress "$@" > /dev/null &
 watcher=$!
-trap 'kill $watcher 2> /dev/null || true' EXIT
 for target in "$@"; do
 	while [ "$(jobs -rp | grep -cv "^$watcher\$")" -ge "$(nproc)" ]; do
 		sleep 0.5
 	done
-	{
-		status=0
-		one "$target" || status=$?
-		echo $status > "$OUT/$target.status"
-	} &
-	pids+=($!)
+	one "$target" &
+	pids[$target]=$!
 done
-wait "${pids[@]}"
 
 echo "TAP version 13"
 number=0 failed=0
 for target in "$@"; do
-	status=$(cat "$OUT/$target.status")
+	status=0
+	wait "${pids[$target]}" || status=$?
 	report $((++number)) "$target" "$status"
 	[ "$status" = 0 ] || failed=1
 done

@@ -16,7 +16,7 @@ startup_test rtr_not_wanted 60 "no RtR frame without the setting, S and revision
 startup_test rtr_sent 60 "the initiator sends an RtR frame when the Reply has S (HIST-17)"
 startup_test rtr_ignored 60 "S at revision 1, ignored by the peer: plain revision 1 (NEG-11)"
 startup_test local_error 60 "a local error in the startup: Terminate 5, or a reject (P2P-41)"
-startup_test private_data_256 60 "256 octets of Private Data are shown as 255 (NEG-17)"
+startup_test private_data_256 60 "more Private Data than iw_cm can tell is refused (NEG-17)"
 startup_test half_close 60 "Reads asked for before a FIN are answered after it (CONN-17)"
 startup_test half_close_stalls 60 "a half-closed peer that takes nothing is given up (CONN-17)"
 startup_test last_words 60 "what is posted before a disconnect arrives (CONN-20)"

@@ -45,9 +45,8 @@ static u8 peer_depth(u16 depth)
 
 /**
  * rnic_cm_request() - a good Request arrived: ask the consumer
- * @ep:	endpoint, published, @lock held; @ep->peer_pd is its Private Data
- *
- * iw_cm's event has room for 255 octets; what is beyond is not reported.
+ * @ep:	endpoint, published, @lock held; @ep->peer_pd is its Private Data, no more
+ *	than iw_cm's event can tell
  *
  * Return: 0, or -errno when iw_cm does not take it.
  */
@@ -58,7 +57,7 @@ int rnic_cm_request(struct rnic_ep *ep)
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
 		.provider_data = (void *)(unsigned long)ep->id,
 		.private_data = (void *)ep->peer_pd,
-		.private_data_len = clamp_u8(ep->req.pd_len),
+		.private_data_len = ep->req.pd_len,
 		.ird = RNIC_MAX_RD_ATOM,
 		.ord = RNIC_MAX_RD_ATOM,
 	};
@@ -107,7 +106,7 @@ void rnic_cm_reply(struct rnic_ep *ep, int status)
 		return;
 	if (rep->rev) {
 		ev.private_data = (void *)ep->peer_pd;
-		ev.private_data_len = clamp_u8(rep->pd_len);
+		ev.private_data_len = rep->pd_len;
 	}
 	if (rep->enhanced) {
 		ev.ird = peer_depth(rep->ird);

@@ -262,6 +262,11 @@ void rnic_qp_flush(struct rnic_qp *qp);
 u32 rnic_tx_terminate(struct mpa_tx *mpa, const struct rdmap_term *term, u8 *at);
 bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s);
 void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s);
+/* tx_msg.c */
+bool rnic_tx_next(struct rnic_qp *qp);
+enum rnic_mr_fault rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n);
+void rnic_tx_fault(struct rnic_qp *qp);
+void rnic_tx_done(struct rnic_qp *qp);
 bool rnic_tx_idle(struct rnic_qp *qp);
 
 /* rx.c */

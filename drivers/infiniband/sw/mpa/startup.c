@@ -260,6 +260,15 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
 	return 0;
 }
 
+/*
+ * iw_cm's events have one octet for the length of Private Data. What its consumer
+ * could not be given makes the frame an improper one (NEG-17).
+ */
+static bool too_much(const struct mpa_frame *f)
+{
+	return f->pd_len > U8_MAX;
+}
+
 /* What has happened? Each returns the event, and sets the status to tell. */
 
 static enum mpa_event tcp_progress(struct rnic_ep *ep, int *status)
@@ -292,8 +301,11 @@ static enum mpa_event stream_ended(struct rnic_ep *ep, int err, int *status)
 
 static enum mpa_event reply_arrived(struct rnic_ep *ep, int *status)
 {
-	if (mpa_frame_parse(&ep->rep, ep->frame, MPA_REPLY, &ep->peer_pd))
+	if (mpa_frame_parse(&ep->rep, ep->frame, MPA_REPLY, &ep->peer_pd) ||
+	    too_much(&ep->rep)) {
+		memset(&ep->rep, 0, sizeof(ep->rep));
 		return MPA_ON_BAD_FRAME;
+	}
 	if (ep->rep.reject) {
 		*status = -ECONNREFUSED;
 		return MPA_ON_REJECTED;
@@ -325,7 +337,7 @@ static enum mpa_event request_arrived(struct rnic_ep *ep, int *status)
 	enum mpa_event early = rnic_startup_early(ep, status);
 
 	if (mpa_frame_parse(&ep->req, ep->frame, MPA_REQUEST, &ep->peer_pd) ||
-	    !mpa_request_acceptable(&ep->req, &ep->own))
+	    too_much(&ep->req) || !mpa_request_acceptable(&ep->req, &ep->own))
 		return MPA_ON_BAD_FRAME;
 	return early ? early : MPA_ON_REQUEST;
 }

@@ -194,11 +194,12 @@ bool mpa_request_acceptable(const struct mpa_frame *req, const struct mpa_offer 
 
 /*
  * Which RTR types the Reply shows: those offered that we support, and when
- * there is none those we support (P2P-30 to P2P-33). A Read needs an IRD.
+ * there is none those we support (P2P-30 to P2P-33). A Read needs an IRD. Who
+ * offers none himself can still receive each of them, and has to (P2P-29).
  */
 static u8 respond_rtr(const struct mpa_frame *req, const struct mpa_offer *own)
 {
-	u8 rtr = own->rtr;
+	u8 rtr = own->rtr ? own->rtr : MPA_RTR_ALL;
 
 	if (!req->peer)
 		return 0;
