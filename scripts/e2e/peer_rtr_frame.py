@@ -6,26 +6,19 @@ the initiator.
 """
 import socket
 import struct
-import sys
 import time
 
 from peer import (
-    C, Conn, F5, M, Moves, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, RESPONSE, S, SLOW,
-    Settings, V4, V6, enhanced, fpdu, frame, main, read_request)
-from peer_initiator import ACCEPT, Called
-from peer_responder import call, listener, opened, serving
+    C, Conn, F5, M, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, RESPONSE, S, SLOW, V4, V6,
+    enhanced, fpdu, frame, read_request)
+from peer_device import (
+    ACCEPT, Called, Moves, Settings, call, listener, main, opened, serving, test)
 
-TESTS = {}
 # By its octets (HIST-18); in text it would be "Rtr"
 RTR = bytes.fromhex("4d504120494420527452204672616d65")
 RTR_FRAME = frame(RTR, C)
 WANTS = frame(REQUEST, C | S, 1, b"h")
 AWAITS = frame(REPLY, C | S)
-
-
-def test(function):
-    TESTS[function.__name__] = function
-    return function
 
 
 # --- the RtR frame, the device as responder ---
@@ -405,4 +398,4 @@ def boundary():
 
 
 if __name__ == "__main__":
-    main(TESTS, sys.argv[1:] or TESTS)
+    main()
