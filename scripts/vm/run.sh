@@ -108,7 +108,8 @@ exec_qemu() {
 		share ctl "$dir/ctl"
 		[ -z "$outdir" ] || share out "$outdir"
 	)
-	exec timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
+	# shellcheck disable=SC2086
+	exec timeout --foreground -k 5 "$limit" qemu-system-x86_64 ${QEMU_MORE:-} \
 		-no-user-config -nodefaults -display none -no-reboot -net none \
 		-M pc -accel "$accel" -cpu "$cpu" -smp "$cpus" -m "$memory" \
 		-chardev "file,id=console,path=$dir/console.log" \
@@ -190,7 +191,9 @@ trap clean_up EXIT
 mkdir "$dir/ctl"
 write_control_files "$dir/ctl" "$@"
 
-if kvm_works; then
+if [ -n "${QEMU_ACCEL:-}" ]; then
+	accel=$QEMU_ACCEL cpu=$QEMU_CPU
+elif kvm_works; then
 	accel=kvm cpu=host
 else
 	accel=tcg,thread=multi cpu=max

@@ -3,8 +3,8 @@
  * Queue pairs.
  *
  * A queue pair's data path (tx, rx, readq, sent) belongs to whoever holds the
- * socket lock of its connection: the worker, or the task that rings the
- * doorbell. Without a connection it belongs to the worker.
+ * socket lock of its connection: the worker, the task that rings the doorbell,
+ * or the softirq that brings data. Without a connection it belongs to the worker.
  */
 #ifndef _RNIC_QP_H
 #define _RNIC_QP_H
@@ -176,6 +176,8 @@ struct rnic_rx {
  * @readq:	RDMA Reads
  * @tx:		sending side
  * @rx:		receiving side
+ * @looking:	all that is unread is being looked at: no need to be told
+ * @due:	TCP told nevertheless
  * @closing:	the data path ended the connection; the worker takes it down
  * @event:	async event to raise then, or -1
  */
@@ -211,6 +213,8 @@ struct rnic_qp {
 	struct rnic_readq readq;
 	struct rnic_tx tx;
 	struct rnic_rx rx;
+	bool looking;
+	bool due;
 	bool closing;
 	int event;
 };
@@ -262,6 +266,7 @@ void rnic_qp_flush(struct rnic_qp *qp);
 bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s);
 void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s);
 bool rnic_tx_idle(struct rnic_qp *qp);
+bool rnic_tx_waiting(struct rnic_qp *qp);
 
 /* rx.c */
 bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s);

@@ -435,3 +435,23 @@ void rnic_sock_assert_locked(const struct rnic_sock *s)
 {
 	sock_owned_by_me(s->sock->sk);
 }
+
+/*
+ * Does a process have the socket? Only for a callback that TCP makes with its own
+ * lock held: that lock keeps the answer true until the callback returns.
+ */
+bool rnic_sock_owned(const struct rnic_sock *s)
+{
+	return sock_owned_by_user_nocheck(s->sock->sk);
+}
+
+/**
+ * rnic_sock_flush() - let TCP look at what came while the socket was ours
+ * @s:	socket, locked by this process
+ *
+ * It reports events as ever.
+ */
+void rnic_sock_flush(struct rnic_sock *s)
+{
+	sk_flush_backlog(s->sock->sk);
+}
