@@ -7,7 +7,7 @@
 # shellcheck disable=SC2034,SC2153 # shared with the scenarios' lib.sh
 set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-export RDMA_TYPE=$1 MODULE=$2
+export RDMA_TYPE=$1 MODULE=$2 E2E_SLOW=100
 shift_ns=$3
 shift 3
 STATE=$(mktemp -d)

@@ -233,10 +233,10 @@ static void flush(struct rnic_qp *qp)
 /* Socket not locked; @ep with the queue pair's reference, which goes. */
 static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	struct page *tail = qp->tx.page;
-	u32 off = qp->tx.sent, len = qp->tx.fill - qp->tx.sent;
+	struct page *tail = qp->tx.img.page;
+	u32 off = qp->tx.sent, len = qp->tx.img.fill - off;
 
-	qp->tx.page = NULL;
+	qp->tx.img.page = NULL;
 	flush(qp);
 	rnic_readq_free(&qp->readq);
 	raise_event(qp);

@@ -18,6 +18,7 @@
 #include <wire/mpa.h>
 #include <wire/startup.h>
 
+#include "chunk.h"
 #include "readq.h"
 #include "ring.h"
 #include "sgl.h"
@@ -68,10 +69,8 @@ enum rnic_tx_msg {
 /**
  * struct rnic_tx - sending side of a connection
  * @mpa:	FPDU encoder
- * @page:	pages FPDUs are encoded into, NULL when there are none
- * @size:	octets of @page
- * @fill:	octets encoded
- * @sent:	octets of them handed to TCP
+ * @img:	chunk FPDUs are encoded into, or none
+ * @sent:	how far it was handed to TCP;
  * @broken:	TCP said that there is no connection any more
  * @emss:	segment size of this burst, a multiple of 4
  * @seg_used:	octets in the segment that the next FPDU would join
@@ -94,9 +93,7 @@ enum rnic_tx_msg {
  */
 struct rnic_tx {
 	struct mpa_tx mpa;
-	struct page *page;
-	u32 size;
-	u32 fill;
+	struct rnic_chunk img;
 	u32 sent;
 	bool broken;
 	u32 emss;

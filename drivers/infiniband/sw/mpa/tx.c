@@ -14,7 +14,7 @@
  * The image is a chunk of pages that FPDUs are encoded into one behind the
  * other, so the payload is copied once, the CRC runs over that copy (the user
  * may change his memory at any time), and TCP gets many FPDUs in one call. What
- * TCP did not take stays between tx->sent and tx->fill: that and the position in
+ * TCP did not take stays between tx->sent and tx->img.fill: that and the position in
  * the current message are all there is to resume from.
  *
  * Segments. FPDUs of a long message are exactly EMSS octets long, so that TCP's
@@ -28,7 +28,6 @@
  * Errors of the consumer's own (bad SGE, bad STag) complete the work request
  * with their status and end the connection with a Terminate.
  */
-#include <linux/gfp.h>
 #include <linux/mm.h>
 
 #include "dev.h"
@@ -37,40 +36,45 @@
 
 /* Octets encoded in one go before the worker lets others run. */
 #define TX_BUDGET	(1024 * 1024)
-/* Chunk orders: many FPDUs of an Ethernet, two of the largest. */
-#define CHUNK_ORDER	3
-#define CHUNK_ORDER_BIG	5
+/* Above it segments come in big chunks. */
+#define BIG_EMSS	16384
 /* Room that is always left in a chunk for a Terminate. */
 #define TERM_ROOM	128
 
 enum encode { SEG_ENCODED, IMAGE_FULL, CUT_DUE, TX_ERROR };
 
-static bool new_chunk(struct rnic_tx *tx)
+/* Nothing left to send: who sends next may append to the chunk. */
+static void drop_chunk(struct rnic_tx *tx)
 {
-	unsigned int order = tx->emss > (PAGE_SIZE << CHUNK_ORDER) / 2 ? CHUNK_ORDER_BIG :
-									 CHUNK_ORDER;
-
-	if (tx->page)
-		put_page(tx->page);
-	tx->page = alloc_pages(GFP_NOIO | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);
-	if (!tx->page) {
-		order = 0;
-		tx->page = alloc_page(GFP_NOIO | __GFP_NOWARN);
-	}
-	tx->size = tx->page ? PAGE_SIZE << order : 0;
-	tx->fill = 0;
-	tx->sent = 0;
-	return tx->page;
+	if (tx->sent == tx->img.fill)
+		rnic_chunk_put(&tx->img);
 }
 
 static u8 *image_end(struct rnic_tx *tx)
 {
-	return (u8 *)page_address(tx->page) + tx->fill;
+	return (u8 *)page_address(tx->img.page) + tx->img.fill;
 }
 
 static u32 image_room(const struct rnic_tx *tx)
 {
-	return tx->page ? tx->size - tx->fill - TERM_ROOM : 0;
+	u32 room = tx->img.page ? tx->img.size - tx->img.fill : 0;
+
+	return room > TERM_ROOM ? room - TERM_ROOM : 0;
+}
+
+/*
+ * All of the image is with TCP: go on in another chunk, with room for @size octets,
+ * or an empty one.
+ */
+static bool new_chunk(struct rnic_tx *tx, u32 size)
+{
+	bool got;
+
+	do {
+		got = rnic_chunk_get(&tx->img, tx->emss > BIG_EMSS);
+	} while (got && tx->img.fill && image_room(tx) < size);
+	tx->sent = tx->img.fill;
+	return got;
 }
 
 /*
@@ -389,7 +393,7 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 		tx->off += part;
 	}
 	part = mpa_tx_end(&tx->mpa);
-	tx->fill += part;
+	tx->img.fill += part;
 	tx->seg_used = (tx->seg_used + part) % tx->emss;
 	tx->left -= n;
 	tx->seg.to += n;
@@ -412,9 +416,9 @@ static enum encode encode_segment(struct rnic_qp *qp)
 	if (tx->seg_used && tx->seg_used + size > tx->emss)
 		return CUT_DUE;
 	if (size > image_room(tx)) {
-		if (tx->fill != tx->sent)
+		if (tx->img.fill != tx->sent)
 			return IMAGE_FULL;
-		if (!new_chunk(tx))
+		if (!new_chunk(tx, size))
 			return IMAGE_FULL;
 		if (size > image_room(tx))
 			ulpdu = mpa_ulpdu_fit(tx->mpa.pos, image_room(tx), markers);
@@ -430,16 +434,14 @@ static enum encode encode_segment(struct rnic_qp *qp)
 static bool fill_image(struct rnic_qp *qp, u32 limit, bool *cut)
 {
 	struct rnic_tx *tx = &qp->tx;
-	u32 start = tx->fill;
+	u32 start = tx->mpa.pos;
 
 	*cut = false;
-	while (tx->fill - start < limit) {
+	while (tx->mpa.pos - start < limit) {
 		if (tx->msg == RNIC_TX_NONE && !next_message(qp))
 			return false;
 		switch (encode_segment(qp)) {
 		case SEG_ENCODED:
-			if (tx->fill < start)	/* a new chunk was begun */
-				start = 0;
 			break;
 		case IMAGE_FULL:
 			return true;
@@ -459,8 +461,8 @@ static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 	struct rnic_tx *tx = &qp->tx;
 	int ret;
 
-	while (tx->sent < tx->fill) {
-		ret = rnic_sock_push(s, tx->page, tx->sent, tx->fill - tx->sent, more);
+	while (tx->sent < tx->img.fill) {
+		ret = rnic_sock_push(s, tx->img.page, tx->sent, tx->img.fill - tx->sent, more);
 		if (ret < 0 && ret != -EAGAIN)
 			tx->broken = true;
 		if (ret <= 0)
@@ -473,7 +475,7 @@ static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 /* TCP took nothing for want of memory, and no acknowledgment will wake us. */
 static bool starved(const struct rnic_tx *tx, const struct rnic_sock *s)
 {
-	return tx->sent != tx->fill && !tx->broken && rnic_sock_all_acked(s);
+	return tx->sent != tx->img.fill && !tx->broken && rnic_sock_all_acked(s);
 }
 
 /**
@@ -504,10 +506,12 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s)
 			tx->seg_used = 0;
 		}
 		/* Enough for now, or no memory for the moment. */
-		again = more && (tx->mpa.pos - start > TX_BUDGET || !tx->page);
+		again = more && (tx->mpa.pos - start > TX_BUDGET || !tx->img.page);
 	}
 	rnic_sent_complete(qp);
-	return again || starved(tx, s);
+	again |= starved(tx, s);
+	drop_chunk(tx);
+	return again;
 }
 
 static void encode_terminate(struct rnic_qp *qp)
@@ -517,7 +521,7 @@ static void encode_terminate(struct rnic_qp *qp)
 	u8 hdr[DDP_HDR_MAX], body[RDMAP_TERM_MAX];
 	u32 hdr_len, len;
 
-	if (!tx->page && !new_chunk(tx))
+	if (!tx->img.page && !new_chunk(tx, TERM_ROOM))
 		return;
 	seg.msn = tx->msn[DDP_QN_TERMINATE];
 	hdr_len = ddp_build(&seg, hdr);
@@ -525,7 +529,7 @@ static void encode_terminate(struct rnic_qp *qp)
 	mpa_tx_begin(&tx->mpa, image_end(tx), hdr_len + len);
 	mpa_tx_put(&tx->mpa, hdr, hdr_len);
 	mpa_tx_put(&tx->mpa, body, len);
-	tx->fill += mpa_tx_end(&tx->mpa);
+	tx->img.fill += mpa_tx_end(&tx->mpa);
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);
 }
 
@@ -555,7 +559,7 @@ bool rnic_tx_idle(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
 
-	return tx->msg == RNIC_TX_NONE && !tx->held && tx->fill == tx->sent &&
+	return tx->msg == RNIC_TX_NONE && !tx->held && tx->img.fill == tx->sent &&
 	       !rnic_reads_out(&qp->readq) && !rnic_read_in_head(&qp->readq) &&
 	       !rnic_sq_pending(&qp->sq);
 }
