@@ -34,6 +34,9 @@ unit:
 	scripts/deps.sh build
 	$(MAKE) -C kunit/user check
 
+fuzz:
+	scripts/fuzz.sh $(FUZZ_SECONDS)
+
 kunit:
 	scripts/kunit/run.sh
 
@@ -56,6 +59,7 @@ help:
 	@echo 'make demo      RDMA programs between two hosts in a small VM, as a table'
 	@echo 'make check     every test; ends with "N passed, N failed"'
 	@echo 'make unit      only the engine tests in user space (no root, no VM)'
+	@echo 'make fuzz      the engine against made-up octets (FUZZ_SECONDS=60 each)'
 	@echo 'make kunit     only the engine tests in a kernel'
 	@echo 'make e2e       only the end-to-end scenarios (E2E="NAME ...": these)'
 	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ...'
@@ -63,4 +67,4 @@ help:
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install demo check unit kunit e2e debug-check bench lint help
+.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check bench lint help

@@ -28,10 +28,7 @@ static inline int rx_setup(struct kunit *test)
 
 static inline void rx_start(struct mpa_rx *rx, u32 pos, bool markers, bool crc)
 {
-	mpa_rx_init(rx, markers, crc);
-	/* Step to @pos as a stream of FPDUs would. */
-	rx->size = pos;
-	mpa_rx_next(rx);
+	mpa_rx_init_at(rx, pos, markers, crc);
 }
 
 /* Copy the ULPDU out of the wire octets by its spans; its length. */

@@ -28,7 +28,7 @@ static const struct {
 	{ 65495, 64768, 64768, 65284, 65288, 64776 },
 };
 
-/* SEG-01 to SEG-04, RCV-24, FRM-12, D.1 */
+/* SEG-01 to SEG-04, RCV-24, FRM-12, D.1; 140 and 136 are the floor (HIST-26) */
 static void mulpdu_worked_values(struct kunit *test)
 {
 	u32 i, p, lo, hi, size;
@@ -72,12 +72,19 @@ static void mulpdu_every_emss(struct kunit *test)
 	}
 }
 
+/* Large EMSS: all in user space. */
+#ifdef __KERNEL__
+#define EMSS_STEP	37
+#else
+#define EMSS_STEP	1
+#endif
+
 /* SEG-26: with MULPDU no FPDU is larger than EMSS, wherever it starts */
 static void mulpdu_never_overfills(struct kunit *test)
 {
 	u32 emss, p;
 
-	for (emss = 140; emss <= 65535; emss += emss < 9216 ? 1 : 37) {
+	for (emss = 140; emss <= 65535; emss += emss < 9216 ? 1 : EMSS_STEP) {
 		for (p = 0; p < 512; p += P_STEP) {
 			if (mpa_fpdu_size(p, mpa_mulpdu(emss, true), true) <= emss)
 				continue;
@@ -148,6 +155,29 @@ static void fit_every_room(struct kunit *test)
 	}
 }
 
+/*
+ * What lets TCP cut large buffers between FPDUs: the fit fills a segment to the last
+ * octet, but for 4 where that would end it behind a Marker, and is never below
+ * MULPDU (SEG-06, SEG-26).
+ */
+static void fit_fills_segments(struct kunit *test)
+{
+	u32 emss, p;
+
+	for (emss = 140; emss <= 9000; emss += 4) {
+		for (p = 0; p < 512; p += 4) {
+			u32 len = mpa_ulpdu_fit(p, emss, true);
+			u32 left = emss - mpa_fpdu_size(p, len, true);
+
+			if (len >= mpa_mulpdu(emss, true) &&
+			    left == ((p + emss) % 512 == 4 ? 4 : 0))
+				continue;
+			KUNIT_FAIL(test, "EMSS %u at %u: ULPDU %u leaves %u", emss, p, len, left);
+			return;
+		}
+	}
+}
+
 /* MRK-11: positions count modulo 2^32 */
 static void positions_wrap(struct kunit *test)
 {
@@ -169,6 +199,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(mulpdu_never_overfills),
 	KUNIT_CASE(size_counted),
 	KUNIT_CASE(fit_every_room),
+	KUNIT_CASE(fit_fills_segments),
 	KUNIT_CASE(positions_wrap),
 	{}
 };

@@ -40,7 +40,7 @@ static u32 encode(struct mpa_tx *tx, u8 *buf, const u8 *ulpdu, u32 len)
 	return mpa_tx_end(tx);
 }
 
-/* CRC-12, CRC-13, B.3: the digests that pin the CRC */
+/* CRC-01, CRC-12, CRC-13, B.3: the digests that pin the CRC */
 static void crc_digests(struct kunit *test)
 {
 	static const u8 wire[4][4] = {
@@ -86,7 +86,10 @@ static void check_vector(struct kunit *test, const struct fpdu_vector *v)
 	KUNIT_EXPECT_TRUE_MSG(test, !memcmp(w->got, w->want, size), "%s", v->name);
 }
 
-/* FRM-02 to FRM-08, MRK-04, MRK-06, MRK-09, CRC-12 to CRC-17, B.1, B.4 */
+/*
+ * FRM-02 to FRM-08, MRK-04, MRK-06, MRK-09, CRC-12 to CRC-17, B.1, B.4; B7 has
+ * today's FPDUPTR (HIST-04), V1 to V4 both versions of the example (HIST-09)
+ */
 static void vectors(struct kunit *test)
 {
 	u32 i;
@@ -220,6 +223,32 @@ static void marker_across_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(w->got + 0x2fc), 0x2fcu);
 }
 
+/*
+ * FRM-10, FRM-11: a ULPDU above MULPDU, up to the largest there is, is an FPDU
+ * like any other. It only does not fit into the segment any more.
+ */
+static void beyond_mulpdu(struct kunit *test)
+{
+	static const u32 sizes[] = { 140, 536, 1448, 1460, 8948, 65415 };
+	struct work *w = test->priv;
+	u32 i, len, size, over;
+	struct mpa_tx tx;
+
+	model_fill(w->ulpdu, MODEL_MAX, FILL_PATTERN, 0);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		len = mpa_mulpdu(sizes[i], false);
+		over = len < MPA_ULPDU_MAX ? len + 1 : len;
+		size = model_fpdu(w->want, 0, w->ulpdu, over, false);
+		start(&tx, 0, false);
+		KUNIT_EXPECT_EQ(test, encode(&tx, w->got, w->ulpdu, over), size);
+		KUNIT_EXPECT_FALSE(test, memcmp(w->got, w->want, size));
+		KUNIT_EXPECT_EQ(test, size > sizes[i], over > len);
+		/* who asks what fits is never told more */
+		KUNIT_EXPECT_EQ(test, mpa_ulpdu_fit(0, size - 1, false) < over, true);
+		KUNIT_EXPECT_LE(test, mpa_ulpdu_fit(0, ~0u, i & 1), (u32)MPA_ULPDU_MAX);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(crc_digests),
 	KUNIT_CASE(vectors),
@@ -228,6 +257,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(every_position),
 	KUNIT_CASE(chains),
 	KUNIT_CASE(marker_across_wrap),
+	KUNIT_CASE(beyond_mulpdu),
 	{}
 };
 

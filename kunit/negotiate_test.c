@@ -22,10 +22,10 @@ struct deal {
 static bool over_the_wire(struct mpa_frame *f)
 {
 	u8 buf[MPA_FRAME_MAX];
-	bool reply = f->reply;
+	enum mpa_kind kind = f->kind;
 	const u8 *pd;
 
-	return mpa_frame_build(f, NULL, buf) && !mpa_frame_parse(f, buf, reply, &pd);
+	return mpa_frame_build(f, NULL, buf) && !mpa_frame_parse(f, buf, kind, &pd);
 }
 
 static bool strike(struct deal *d)
@@ -111,7 +111,8 @@ static void revision_2_unenhanced(struct kunit *test)
 	struct mpa_agreed out;
 
 	mpa_respond(&rep, &out, &req, &own, false, 9);
-	KUNIT_EXPECT_TRUE(test, rep.reply && rep.rev == 2 && !rep.enhanced && !rep.peer);
+	KUNIT_EXPECT_EQ(test, rep.kind, MPA_REPLY);
+	KUNIT_EXPECT_TRUE(test, rep.rev == 2 && !rep.enhanced && !rep.peer);
 	KUNIT_EXPECT_TRUE(test, rep.pd_len == 9 && !rep.reject);
 	KUNIT_EXPECT_TRUE(test, !out.rtr && out.ird == 3 && out.ord == 4);
 }
@@ -249,7 +250,9 @@ static void all_rtr(struct kunit *test)
 	for (offer = 0; offer <= MPA_RTR_ALL; offer++) {
 		for (support = 0; support <= MPA_RTR_ALL; support++) {
 			struct deal d = offers(4, 4, 4, 4);
-			u8 both = offer & support;
+			/* P2P-29: no responder is without any */
+			u8 shown = support ? support : MPA_RTR_ALL;
+			u8 both = offer & shown;
 
 			d.i.rtr = offer;
 			d.r.rtr = support;
@@ -260,7 +263,7 @@ static void all_rtr(struct kunit *test)
 				KUNIT_EXPECT_TRUE(test, !d.err && !d.at_i.rtr && !d.at_r.rtr);
 				continue;
 			}
-			KUNIT_EXPECT_EQ(test, d.rep.rtr, both ? both : support);
+			KUNIT_EXPECT_EQ(test, d.rep.rtr, both ? both : shown);
 			KUNIT_EXPECT_EQ(test, d.at_r.rtr, both);
 			KUNIT_EXPECT_EQ(test, d.err, both ? WIRE_OK : WIRE_MPA_RTR);
 			KUNIT_EXPECT_EQ(test, d.at_i.rtr, preferred(both));
@@ -325,7 +328,7 @@ static void rejects(struct kunit *test)
 	struct mpa_agreed out;
 
 	mpa_respond(&rep, &out, &req, &own, true, 0);
-	KUNIT_EXPECT_TRUE(test, rep.reject && rep.reply && rep.enhanced && rep.peer);
+	KUNIT_EXPECT_TRUE(test, rep.reject && rep.kind == MPA_REPLY && rep.enhanced && rep.peer);
 	KUNIT_EXPECT_TRUE(test, rep.ird == 32 && rep.ord == 64 && rep.rtr == MPA_RTR_WRITE);
 	mpa_respond(&rep, &out, &req, &own, false, 0);	/* F6 */
 	KUNIT_EXPECT_TRUE(test, !rep.reject && rep.ird == 32 && rep.ord == 16);
@@ -342,7 +345,7 @@ static void mismatched_replies(struct kunit *test)
 
 	d.i.rtr = MPA_RTR_ALL;
 	KUNIT_ASSERT_TRUE(test, strike(&d));
-	d.rep = (struct mpa_frame){ .reply = true, .rev = 1 };
+	d.rep = (struct mpa_frame){ .kind = MPA_REPLY, .rev = 1 };
 	KUNIT_EXPECT_EQ(test, mpa_conclude(&d.at_i, &d.i, &d.req, &d.rep), WIRE_OK);
 	KUNIT_EXPECT_TRUE(test, !d.at_i.enhanced && d.at_i.rev == 1 && !d.at_i.rtr);
 	KUNIT_EXPECT_TRUE(test, d.at_i.ird == 4 && d.at_i.ord == 5 && d.at_i.crc);
@@ -350,9 +353,88 @@ static void mismatched_replies(struct kunit *test)
 	d = offers(4, 5, 6, 7);
 	d.i.rev = 1;
 	KUNIT_ASSERT_TRUE(test, strike(&d));
-	d.rep = (struct mpa_frame){ .reply = true, .rev = 2, .enhanced = true, .ird = 1 };
+	d.rep = (struct mpa_frame){ .kind = MPA_REPLY, .rev = 2, .enhanced = true, .ird = 1 };
 	KUNIT_EXPECT_EQ(test, mpa_conclude(&d.at_i, &d.i, &d.req, &d.rep), WIRE_OK);
 	KUNIT_EXPECT_TRUE(test, !d.at_i.enhanced && d.at_i.rev == 1 && d.at_i.ord == 5);
+}
+
+/*
+ * HIST-16, HIST-17: an RtR frame follows only when both ends want it. Else it is
+ * plain revision 1, whatever the responder's revision.
+ */
+static void rtr_frames(struct kunit *test)
+{
+	u32 bits;
+
+	for (bits = 0; bits < 16; bits++) {
+		struct deal d = offers(4, 5, 6, 7);
+		bool both = (bits & 3) == 3;
+
+		d.i.rtr_frame = bits & 1;
+		d.r.rtr_frame = bits & 2;
+		d.i.rev = bits & 4 ? 2 : 1;
+		d.r.rev = bits & 8 ? 2 : 1;
+		d.i.rtr = MPA_RTR_ALL;
+		d.r.rtr = MPA_RTR_ALL;
+		KUNIT_ASSERT_TRUE(test, strike(&d));
+		KUNIT_EXPECT_EQ(test, d.err, WIRE_OK);
+		KUNIT_EXPECT_EQ(test, d.at_i.rtr_frame, both);
+		KUNIT_EXPECT_EQ(test, d.at_r.rtr_frame, both);
+		KUNIT_EXPECT_EQ(test, d.rep.rtr_frame, both);
+		if (!(bits & 1))
+			continue;
+		KUNIT_EXPECT_TRUE(test, mpa_request_acceptable(&d.req, &d.r));
+		KUNIT_EXPECT_TRUE(test, d.req.rev == 1 && d.req.rtr_frame && !d.req.enhanced);
+		KUNIT_EXPECT_TRUE(test, d.rep.rev == 1 && !d.rep.enhanced);
+		/* one "ready to receive" is enough, and the depths are the ULPs' */
+		KUNIT_EXPECT_TRUE(test, !d.at_i.rtr && !d.at_r.rtr);
+		KUNIT_EXPECT_TRUE(test, d.at_i.ord == 5 && d.at_r.ord == 7);
+	}
+}
+
+/* HIST-17: a responder that rejects waits for nothing */
+static void rejected_without_rtr_frame(struct kunit *test)
+{
+	struct mpa_offer own = { .rev = 2, .rtr_frame = true };
+	struct mpa_frame rep, req = { .rev = 1, .rtr_frame = true };
+	struct mpa_agreed out;
+
+	mpa_respond(&rep, &out, &req, &own, true, 0);
+	KUNIT_EXPECT_TRUE(test, rep.reject && !rep.rtr_frame && !out.rtr_frame);
+}
+
+/* HIST-17: a Reply cannot ask for what was not offered, nor at revision 2 */
+static void uninvited_rtr_frame(struct kunit *test)
+{
+	struct mpa_offer own = { .rev = 1, .crc = true };
+	struct mpa_frame req, rep = { .kind = MPA_REPLY, .rev = 1, .rtr_frame = true };
+	struct mpa_agreed out;
+
+	mpa_request(&req, &own, 0);
+	KUNIT_EXPECT_EQ(test, mpa_conclude(&out, &own, &req, &rep), WIRE_OK);
+	KUNIT_EXPECT_FALSE(test, out.rtr_frame);
+	own.rtr_frame = true;
+	mpa_request(&req, &own, 0);
+	rep = (struct mpa_frame){ .kind = MPA_REPLY, .rev = 2, .enhanced = true };
+	KUNIT_EXPECT_EQ(test, mpa_conclude(&out, &own, &req, &rep), WIRE_OK);
+	KUNIT_EXPECT_TRUE(test, !out.rtr_frame && !out.enhanced);
+}
+
+/* HIST-17: M as in the Request, C as in the Reply, no Private Data */
+static void rtr_frame_flags(struct kunit *test)
+{
+	struct mpa_frame f;
+	u32 bits;
+
+	for (bits = 0; bits < 8; bits++) {
+		struct mpa_frame req = { .markers = bits & 1, .crc = bits & 2, .rev = 1 };
+		struct mpa_frame rep = { .crc = bits & 4, .markers = !(bits & 1), .rev = 1 };
+
+		mpa_rtr_frame(&f, &req, &rep);
+		KUNIT_EXPECT_EQ(test, f.kind, MPA_RTR);
+		KUNIT_EXPECT_TRUE(test, f.markers == req.markers && f.crc == rep.crc);
+		KUNIT_EXPECT_TRUE(test, f.rev == 1 && !f.pd_len && !f.enhanced && !f.rtr_frame);
+	}
 }
 
 static struct kunit_case cases[] = {
@@ -370,6 +452,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(read_rtr_without_ord),
 	KUNIT_CASE(rejects),
 	KUNIT_CASE(mismatched_replies),
+	KUNIT_CASE(rtr_frames),
+	KUNIT_CASE(rejected_without_rtr_frame),
+	KUNIT_CASE(uninvited_rtr_frame),
+	KUNIT_CASE(rtr_frame_flags),
 	{}
 };
 

@@ -7,12 +7,14 @@
 #include "suites.h"
 #include "vectors.h"
 
-/* NEG-02, NEG-03: by number, as the printed strings differ (HIST-19) */
-static const u8 key_octets[2][16] = {
+/* NEG-02, NEG-03, HIST-18: by number, as the printed strings differ (HIST-19) */
+static const u8 key_octets[MPA_KINDS][16] = {
 	{ 0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
 	  0x65, 0x71, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65 },
 	{ 0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
 	  0x65, 0x70, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65 },
+	{ 0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
+	  0x74, 0x52, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65 },
 };
 
 static u32 wire_frame(const struct frame_vector *v, u8 *buf)
@@ -25,7 +27,7 @@ static u32 wire_frame(const struct frame_vector *v, u8 *buf)
 static struct mpa_frame host_frame(const struct frame_vector *v)
 {
 	return (struct mpa_frame){
-		.reply = v->reply, .markers = v->f.markers, .crc = v->f.crc,
+		.kind = v->reply, .markers = v->f.markers, .crc = v->f.crc,
 		.reject = v->f.reject, .rev = v->f.rev, .enhanced = v->f.enhanced,
 		.peer = v->f.peer, .rtr = v->f.rtr, .ird = v->f.ird, .ord = v->f.ord,
 		.pd_len = v->f.pd_len,
@@ -34,8 +36,9 @@ static struct mpa_frame host_frame(const struct frame_vector *v)
 
 static bool same(const struct mpa_frame *a, const struct mpa_frame *b)
 {
-	return a->reply == b->reply && a->markers == b->markers && a->crc == b->crc &&
+	return a->kind == b->kind && a->markers == b->markers && a->crc == b->crc &&
 	       a->reject == b->reject && a->rev == b->rev && a->enhanced == b->enhanced &&
+	       a->rtr_frame == b->rtr_frame &&
 	       a->peer == b->peer && a->rtr == b->rtr && a->ird == b->ird &&
 	       a->ord == b->ord && a->pd_len == b->pd_len;
 }
@@ -259,7 +262,7 @@ static void round_trip(struct kunit *test)
 	for (bits = 0; bits < 1 << 9; bits++) {
 		for (i = 0; i < ARRAY_SIZE(depths) * ARRAY_SIZE(depths); i++) {
 			struct mpa_frame back, f = {
-				.reply = bits & 1, .markers = bits & 2, .crc = bits & 4,
+				.kind = bits & 1, .markers = bits & 2, .crc = bits & 4,
 				.reject = bits & 8 && bits & 1, .enhanced = bits & 16,
 				.rev = bits & 16 ? 2 : 1,
 			};
@@ -272,9 +275,76 @@ static void round_trip(struct kunit *test)
 				f.ord = depths[i / ARRAY_SIZE(depths)];
 			}
 			mpa_frame_build(&f, NULL, buf);
-			KUNIT_ASSERT_EQ(test, mpa_frame_parse(&back, buf, f.reply, &pd), WIRE_OK);
+			KUNIT_ASSERT_EQ(test, mpa_frame_parse(&back, buf, f.kind, &pd), WIRE_OK);
 			KUNIT_ASSERT_TRUE(test, same(&back, &f));
 		}
+	}
+}
+
+/* HIST-17, GAP-03: S at revision 1 is another bit than S at revision 2 */
+static void s_by_revision(struct kunit *test)
+{
+	struct mpa_frame f = { .rev = 1, .rtr_frame = true }, back;
+	u8 buf[MPA_FRAME_MAX] = {};
+	const u8 *pd;
+
+	KUNIT_EXPECT_EQ(test, mpa_frame_build(&f, NULL, buf), 20u);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(buf + 16), 0x10010000u);
+	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_REQUEST, &pd), WIRE_OK);
+	KUNIT_EXPECT_TRUE(test, same(&back, &f));
+	f = (struct mpa_frame){ .kind = MPA_REPLY, .rev = 1, .rtr_frame = true, .crc = true };
+	KUNIT_EXPECT_EQ(test, mpa_frame_build(&f, NULL, buf), 20u);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(buf + 16), 0x50010000u);
+	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_REPLY, &pd), WIRE_OK);
+	KUNIT_EXPECT_TRUE(test, same(&back, &f));
+	/* at revision 2 there is no such thing */
+	f.rev = 2;
+	mpa_frame_build(&f, NULL, buf);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(buf + 16), 0x40020000u);
+	f.enhanced = true;
+	mpa_frame_build(&f, NULL, buf);
+	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_REPLY, &pd), WIRE_OK);
+	KUNIT_EXPECT_TRUE(test, back.enhanced && !back.rtr_frame);
+}
+
+/* HIST-16 to HIST-18: its octets, each bit of the key, its revision, its flags */
+static void rtr_frame(struct kunit *test)
+{
+	struct mpa_frame f = { .kind = MPA_RTR, .rev = 1, .crc = true, .rtr_frame = true }, back;
+	u8 buf[MPA_FRAME_MAX] = {};
+	enum wire_err err, want;
+	const u8 *pd;
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, mpa_frame_build(&f, NULL, buf), 20u);
+	KUNIT_EXPECT_EQ(test, memcmp(buf, key_octets[MPA_RTR], 16), 0);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(buf + 16), 0x40010000u);
+	for (i = 0; i < 128; i++) {
+		buf[i / 8] ^= 1 << i % 8;
+		mpa_frame_need(buf, i / 8 + 1, MPA_RTR, &err);
+		KUNIT_EXPECT_EQ(test, err, WIRE_MPA_FRAME);
+		buf[i / 8] ^= 1 << i % 8;
+	}
+	for (i = 0; i < 256; i++) {
+		want = i == 1 ? WIRE_OK : WIRE_MPA_FRAME;
+		buf[17] = i;
+		mpa_frame_need(buf, 18, MPA_RTR, &err);
+		KUNIT_EXPECT_EQ(test, err, want);
+		KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_RTR, &pd), want);
+	}
+	buf[17] = 1;
+	for (i = 0; i < 256; i++) {
+		buf[16] = i;
+		KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_RTR, &pd), WIRE_OK);
+		KUNIT_EXPECT_TRUE(test, !back.enhanced && !back.reject && !back.rtr_frame);
+	}
+	/* no other kind of frame passes for it, nor it for another (NEG-33) */
+	for (i = 0; i < MPA_KINDS; i++) {
+		memcpy(buf, key_octets[i], 16);
+		KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_RTR, &pd) == WIRE_OK,
+				i == MPA_RTR);
+		KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_REPLY, &pd) == WIRE_OK,
+				i == MPA_REPLY);
 	}
 }
 
@@ -289,6 +359,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(client_server_has_no_rtr),
 	KUNIT_CASE(private_data_limits),
 	KUNIT_CASE(round_trip),
+	KUNIT_CASE(s_by_revision),
+	KUNIT_CASE(rtr_frame),
 	{}
 };
 

@@ -9,10 +9,14 @@ extern struct kunit_suite mpa_size_suite;
 extern struct kunit_suite mpa_tx_suite;
 extern struct kunit_suite mpa_rx_suite;
 extern struct kunit_suite mpa_rx_error_suite;
+extern struct kunit_suite mpa_every_suite;
+extern struct kunit_suite mpa_recover_suite;
+extern struct kunit_suite mpa_recover_hostile_suite;
 extern struct kunit_suite ddp_header_suite;
 extern struct kunit_suite rdmap_terminate_suite;
 extern struct kunit_suite startup_frame_suite;
 extern struct kunit_suite startup_negotiate_suite;
+extern struct kunit_suite startup_machine_suite;
 extern struct kunit_suite abi_suite;
 
 #endif

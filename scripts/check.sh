@@ -62,6 +62,12 @@ unit_tests() {
 	count "unit tests in user space" "$OUT/unit.tap" $status
 }
 
+fuzzing() {
+	local status=0
+	"$TOP/scripts/fuzz.sh" "${FUZZ_SECONDS:-30}" | tee "$OUT/fuzz.tap" || status=$?
+	count "fuzzing the engine" "$OUT/fuzz.tap" $status
+}
+
 build_kernel() {
 	"$TOP/scripts/vm/kernel.sh" > "$OUT/kernel"
 }
@@ -153,6 +159,7 @@ mkdir -p "$OUT"
 case $what in
 all)
 	unit_tests
+	fuzzing
 	attempt "building the KUnit module" build_kunit || rm -f "$OUT/kunit.modules"
 	;;
 e2e) ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# deps.sh [build|check|debug|bench|lint]...: installs the Debian packages a target
+# deps.sh [build|check|fuzz|debug|bench|lint]...: installs the Debian packages a target
 # needs and this machine lacks, by name. Says nothing when nothing is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -15,11 +15,15 @@ packages() {
 		;;
 	check)
 		packages build
+		packages fuzz
 		echo linux-image-amd64 linux-source-6.1 xz-utils cpio kmod \
 			qemu-system-x86 busybox-static iproute2 iputils-ping procps \
 			rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest \
 			libibverbs-dev librdmacm-dev python3-minimal \
 			tshark tcpdump ethtool gcc
+		;;
+	fuzz)
+		echo make gcc libc6-dev clang libclang-rt-dev
 		;;
 	debug)
 		packages check
@@ -34,7 +38,7 @@ packages() {
 		echo linux-source-6.1 xz-utils perl sparse shellcheck
 		;;
 	*)
-		die "usage: deps.sh [build|check|debug|bench|lint]..."
+		die "usage: deps.sh [build|check|fuzz|debug|bench|lint]..."
 		;;
 	esac
 }

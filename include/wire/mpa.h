@@ -170,6 +170,15 @@ enum mpa_rx_verdict {
 	MPA_RX_FAILED,
 };
 
+/**
+ * mpa_rx_init_at() - a receiver for FPDUs from the middle of a stream
+ * @rx:		receiving direction
+ * @pos:	stream position of an FPDU's first octet
+ * @markers:	Markers are expected
+ * @crc:	CRCs are checked
+ */
+void mpa_rx_init_at(struct mpa_rx *rx, u32 pos, bool markers, bool crc);
+/* The same from SeqStart. */
 void mpa_rx_init(struct mpa_rx *rx, bool markers, bool crc);
 
 /**

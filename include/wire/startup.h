@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * MPA startup (RFC 5044 section 7.1, RFC 6581): the Request and Reply frames and
- * what both ends agree on, for both roles.
+ * what both ends agree on, for both roles; and the RtR frame of a proposal of
+ * 2007 that was never standardised (HIST-16 to HIST-18).
  */
 #ifndef _WIRE_STARTUP_H
 #define _WIRE_STARTUP_H
@@ -14,7 +15,7 @@
 #define MPA_FLAG_MARKERS	0x80
 #define MPA_FLAG_CRC		0x40
 #define MPA_FLAG_REJECT		0x20
-#define MPA_FLAG_ENHANCED	0x10
+#define MPA_FLAG_S		0x10	/* enhanced (revision 2), RtR frame (1) */
 #define MPA_PD_MAX		512	/* Private Data, enhanced words included */
 #define MPA_REV_MAX		2
 
@@ -50,13 +51,29 @@ static_assert(sizeof(struct mpa_enhanced) == 4);
 #define MPA_RTR_ALL	0x7
 
 /**
+ * enum mpa_kind - which startup frame
+ * @MPA_REQUEST:	the initiator's
+ * @MPA_REPLY:		the responder's
+ * @MPA_RTR:		the initiator's second: "ready to receive"
+ * @MPA_KINDS:		how many
+ */
+enum mpa_kind {
+	MPA_REQUEST,
+	MPA_REPLY,
+	MPA_RTR,
+	MPA_KINDS
+};
+
+/**
  * struct mpa_frame - a startup frame in host terms
- * @reply:	Reply (else Request)
+ * @kind:	which frame
  * @markers:	M: the sender wants to receive Markers
  * @crc:	C: the sender wants CRCs
  * @reject:	R, of a Reply
  * @rev:	revision
  * @enhanced:	enhanced data present (S at revision 2)
+ * @rtr_frame:	an RtR frame will follow an accepting Reply, or is waited for (S of
+ *		a Request or Reply at revision 1); to be ignored unless we offer it
  * @peer:	A: peer-to-peer model
  * @rtr:	RTR types offered or supported, set of MPA_RTR_*
  * @ird:	IRD, valid when @enhanced
@@ -64,12 +81,13 @@ static_assert(sizeof(struct mpa_enhanced) == 4);
  * @pd_len:	octets of the ULP's Private Data, enhanced words not counted
  */
 struct mpa_frame {
-	bool reply;
+	enum mpa_kind kind;
 	bool markers;
 	bool crc;
 	bool reject;
 	u8 rev;
 	bool enhanced;
+	bool rtr_frame;
 	bool peer;
 	u8 rtr;
 	u16 ird;
@@ -91,25 +109,26 @@ u32 mpa_frame_build(const struct mpa_frame *f, const void *pd, u8 *buf);
  * mpa_frame_need() - how much of a frame must be there before it can be parsed
  * @buf:	octets received so far
  * @have:	how many
- * @reply:	a Reply is expected (else a Request)
+ * @kind:	which frame is expected
  * @err:	set to WIRE_MPA_FRAME as soon as the octets at hand cannot be the
  *		beginning of a proper frame (wrong key octet, bad revision, PD_Length
  *		above 512, enhanced with PD_Length below 4), else WIRE_OK
  *
  * Return: octets of the whole frame (20 while PD_Length is not known).
  */
-u32 mpa_frame_need(const u8 *buf, u32 have, bool reply, enum wire_err *err);
+u32 mpa_frame_need(const u8 *buf, u32 have, enum mpa_kind kind, enum wire_err *err);
 
 /**
  * mpa_frame_parse() - read a complete frame
  * @f:		filled in
  * @buf:	the frame, mpa_frame_need() octets
- * @reply:	a Reply is expected (else a Request)
+ * @kind:	which frame is expected
  * @pd:		set to the ULP's Private Data inside @buf
  *
  * Return: WIRE_OK or WIRE_MPA_FRAME.
  */
-enum wire_err mpa_frame_parse(struct mpa_frame *f, const u8 *buf, bool reply, const u8 **pd);
+enum wire_err mpa_frame_parse(struct mpa_frame *f, const u8 *buf, enum mpa_kind kind,
+			      const u8 **pd);
 
 /**
  * struct mpa_offer - what one end wants and can do
@@ -117,6 +136,7 @@ enum wire_err mpa_frame_parse(struct mpa_frame *f, const u8 *buf, bool reply, co
  * @crc:	wants CRCs
  * @rev:	highest revision to use (1 or 2)
  * @rtr:	RTR types supported, 0 for none
+ * @rtr_frame:	send or take an RtR frame; as initiator this wins over @rev
  * @ird:	reads this end is ready to serve
  * @ord:	reads this end wants outstanding
  * @ird_max:	most reads this end can be made to serve
@@ -126,6 +146,7 @@ struct mpa_offer {
 	bool crc;
 	u8 rev;
 	u8 rtr;
+	bool rtr_frame;
 	u16 ird;
 	u16 ord;
 	u16 ird_max;
@@ -142,6 +163,8 @@ struct mpa_offer {
  * @ord:	ORD to set
  * @rtr:	the RTR type to send (initiator) or one of which is awaited
  *		(responder); 0 when none
+ * @rtr_frame:	the initiator sends an RtR frame behind the Reply; then both ends
+ *		may send FPDUs
  */
 struct mpa_agreed {
 	bool tx_markers;
@@ -152,6 +175,7 @@ struct mpa_agreed {
 	u16 ird;
 	u16 ord;
 	u8 rtr;
+	bool rtr_frame;
 };
 
 /**
@@ -161,7 +185,8 @@ struct mpa_agreed {
  * @pd_len:	octets of the ULP's Private Data
  *
  * Enhanced (revision 2, S) when @own->rev is 2; peer-to-peer (A) with all of
- * @own->rtr when that set is not empty.
+ * @own->rtr when that set is not empty. With @own->rtr_frame plain revision 1 but
+ * for S, which a peer that does not know it ignores (NEG-11).
  */
 void mpa_request(struct mpa_frame *f, const struct mpa_offer *own, u16 pd_len);
 
@@ -199,5 +224,13 @@ void mpa_respond(struct mpa_frame *f, struct mpa_agreed *out, const struct mpa_f
  */
 enum wire_err mpa_conclude(struct mpa_agreed *out, const struct mpa_offer *own,
 			   const struct mpa_frame *req, const struct mpa_frame *rep);
+
+/**
+ * mpa_rtr_frame() - the RtR frame an initiator sends
+ * @f:		filled in
+ * @req:	the Request we sent
+ * @rep:	the Reply; C is as it says (HIST-17)
+ */
+void mpa_rtr_frame(struct mpa_frame *f, const struct mpa_frame *req, const struct mpa_frame *rep);
 
 #endif

@@ -4,7 +4,8 @@
  *
  * Input: two octets (Markers, CRC, where the CRC is repaired; start position),
  * a seed for the pieces, then the stream. What must hold: the verdict does not
- * depend on the pieces, nothing beyond them is read, spans stay in the FPDU.
+ * depend on the pieces, nothing beyond them is read, spans stay in the FPDU, and what
+ * is taken has a right length, CRC and Markers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +30,7 @@ struct input {
 
 static void start(struct mpa_rx *rx, const struct input *in)
 {
-	mpa_rx_init(rx, in->markers, in->crc);
-	rx->size = in->pos;
-	mpa_rx_next(rx);
+	mpa_rx_init_at(rx, in->pos, in->markers, in->crc);
 }
 
 /* The first octets of a ULPDU go on to DDP and RDMAP. */
@@ -71,6 +70,21 @@ static void walk(const struct mpa_rx *rx, const u8 *fpdu)
 	(void)sum;
 }
 
+/* What the receiver took has a length, a CRC and Markers that are right. */
+static void proper(const struct mpa_rx *rx, const u8 *fpdu)
+{
+	u32 lead = rx->markers && !(rx->pos % MPA_MARKER_SPACING) ? MPA_MARKER_SIZE : 0;
+	u32 at = -rx->pos % MPA_MARKER_SPACING;
+
+	CHECK(rx->ulpdu_len && rx->ulpdu_len <= MPA_ULPDU_MAX);
+	CHECK(rx->ulpdu_len == get_unaligned_be16(fpdu + lead));
+	if (rx->crc)
+		CHECK(get_unaligned_le32(fpdu + rx->size - MPA_CRC_SIZE) ==
+		      ~crc32c(~0, fpdu, rx->size - MPA_CRC_SIZE));
+	for (; rx->markers && at < rx->size; at += MPA_MARKER_SPACING)
+		CHECK((get_unaligned_be16(fpdu + at + 2) & ~3) == (at ? at - lead : 0));
+}
+
 /* Make the CRC of the FPDU at @at right, so that the rest gets a chance. */
 static void repair(const struct input *in, u32 pos, u32 at)
 {
@@ -106,6 +120,7 @@ static enum wire_err whole(const struct input *in, u32 *fpdus)
 		if (v != MPA_RX_FPDU)
 			break;
 		CHECK(used == rx.size);
+		proper(&rx, in->stream + at);
 		walk(&rx, in->stream + at);
 		parse(&rx, &order);
 		at += used;

@@ -10,6 +10,9 @@
  *	e	send back what arrives
  *	n	no receives are posted; s: receives of 16 octets
  *	x	reject; w: never answer
+ *	q	send 8 messages of 16384 octets as soon as it stands, and disconnect
+ *	b	its queue pair is broken before it accepts, or while it connects
+ *	B	its queue pair is broken when it has just accepted
  *
  * Its own Private Data is where the peer may read and write: STag, address,
  * length, in network order.
@@ -180,11 +183,34 @@ static struct rdma_conn_param param_of(struct conn *c, struct window *w)
 	return cp;
 }
 
+static void break_qp(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE))
+		die("modify_qp");
+}
+
+/* librdmacm would refuse a broken queue pair by itself: it does not see it. */
+static int accept_broken(struct rdma_cm_id *id, struct rdma_conn_param *cp)
+{
+	struct ibv_qp *qp = id->qp;
+	int ret;
+
+	break_qp(qp);
+	cp->qp_num = qp->qp_num;
+	id->qp = NULL;
+	ret = rdma_accept(id, cp);
+	id->qp = qp;
+	return ret;
+}
+
 static void answer(struct rdma_cm_id *id, const void *letters, size_t len)
 {
 	struct rdma_conn_param cp;
 	struct window w;
 	struct conn *c;
+	int ret;
 
 	if (letters && memchr(letters, 'x', len)) {
 		if (rdma_reject(id, "no", 2))
@@ -196,9 +222,12 @@ static void answer(struct rdma_cm_id *id, const void *letters, size_t len)
 	if (wants(c, 'w'))
 		return;
 	cp = param_of(c, &w);
-	if (rdma_accept(id, &cp)) {
+	ret = wants(c, 'b') ? accept_broken(id, &cp) : rdma_accept(id, &cp);
+	if (ret) {
 		say("unaccepted");
 		free_conn(c);
+	} else if (wants(c, 'B')) {
+		break_qp(id->qp);
 	}
 }
 
@@ -221,6 +250,22 @@ static void connect_to(struct rdma_event_channel *events, char **argv)
 	cp = param_of(new_conn(id, letters, strlen(letters)), &w);
 	if (rdma_connect(id, &cp))
 		die("connect");
+	if (wants(id->context, 'b'))
+		break_qp(id->qp);
+}
+
+static void send_and_quit(struct conn *c)
+{
+	static char data[SLOT];
+	int i;
+
+	for (i = 0; i < RECEIVES; i++) {
+		memset(data, '0' + i, sizeof(data));
+		post_send(c, RECEIVES + i, data, sizeof(data));
+	}
+	if (rdma_disconnect(c->id))
+		die("disconnect");
+	say("quit");
 }
 
 static void listen_on(struct rdma_event_channel *events, char **argv)
@@ -258,6 +303,8 @@ static void on_event(struct rdma_cm_event *ev)
 			post_send(c, HELLO, "hello", 5);
 			say("posted");
 		}
+		if (c && wants(c, 'q'))
+			send_and_quit(c);
 	} else if (type == RDMA_CM_EVENT_DISCONNECTED) {
 		rdma_disconnect(id);
 		free_conn(c);

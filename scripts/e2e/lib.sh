@@ -151,6 +151,7 @@ topo_down() {
 	done
 	ip netns del a 2>/dev/null || :
 	ip netns del b 2>/dev/null || :
+	ip netns del r 2>/dev/null || :		# a router, where there was one
 }
 
 # The neighbours are known from the start: on 6.1 rdma_resolve_addr overlooks an

@@ -126,7 +126,7 @@ class Startup:
         self.pd = octets[20:]
         assert len(self.pd) == length
         self.ird = self.ord = None
-        if self.flags & S:
+        if self.flags & S and self.rev > 1:
             self.ird, self.ord = struct.unpack(">HH", self.pd[:4])
             self.pd = self.pd[4:]
 

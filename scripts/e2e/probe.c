@@ -56,6 +56,14 @@ int probe_port(void)
 	return port;
 }
 
+void probe_server(const char *address, int to)
+{
+	if (address)
+		server = address;
+	if (to)
+		port = to;
+}
+
 /* ---- connections -------------------------------------------------------- */
 
 void enter(const struct side *s)
@@ -445,9 +453,9 @@ int run_tests(int argc, char **argv, const struct test *tests)
 
 	while ((opt = getopt(argc, argv, "lp:s:")) != -1) {
 		if (opt == 'p')
-			port = atoi(optarg);
+			probe_server(NULL, atoi(optarg));
 		else if (opt == 's')
-			server = optarg;
+			probe_server(optarg, 0);
 		else if (opt == 'l')
 			for (t = tests; t->name; t++)
 				puts(t->name);

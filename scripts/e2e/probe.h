@@ -89,6 +89,7 @@ void pair_open(struct pair *p, const struct options *opt);
 void pair_close(struct pair *p);
 void pair_free(struct pair *p);
 int probe_port(void);
+void probe_server(const char *address, int port);
 double now(void);
 
 /* Work requests. */

@@ -4,7 +4,8 @@
  *
  *	connect() returned 0   exactly one CONNECT_REPLY, good or bad; after a
  *			       good one exactly one CLOSE
- *	accept() returned 0    exactly one ESTABLISHED, then exactly one CLOSE
+ *	accept() returned 0    exactly one ESTABLISHED, good or bad (there is no
+ *			       other for it), then exactly one CLOSE
  *	either returned -errno no event at all
  *
  * Every event is sent with ep->lock held, and the queue pair's worker can report
@@ -44,44 +45,55 @@ static u8 peer_depth(u16 depth)
 
 /**
  * rnic_cm_request() - a good Request arrived: ask the consumer
- * @ep:	endpoint, published, @lock held
- * @pd:	Private Data of @ep->req.pd_len octets
+ * @ep:	endpoint, published, @lock held; @ep->peer_pd is its Private Data, no more
+ *	than iw_cm's event can tell
  *
- * iw_cm's event has room for 255 octets; what is beyond is not reported.
+ * Return: 0, or -errno when iw_cm does not take it.
  */
-void rnic_cm_request(struct rnic_ep *ep, const u8 *pd)
+int rnic_cm_request(struct rnic_ep *ep)
 {
 	struct iw_cm_id *cm_id = ep->listener->cm_id;
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
 		.provider_data = (void *)(unsigned long)ep->id,
-		.private_data = (void *)pd,
-		.private_data_len = clamp_u8(ep->req.pd_len),
+		.private_data = (void *)ep->peer_pd,
+		.private_data_len = ep->req.pd_len,
 		.ird = RNIC_MAX_RD_ATOM,
 		.ord = RNIC_MAX_RD_ATOM,
 	};
+	int ret;
 
 	lockdep_assert_held(&ep->lock);
 	if (ep->req.enhanced) {
 		ev.ird = peer_depth(ep->req.ird);
 		ev.ord = peer_depth(ep->req.ord);
 	}
-	if (rnic_sock_addrs(&ep->s, &ev.local_addr, &ev.remote_addr) ||
-	    cm_id->event_handler(cm_id, &ev)) {
+	ret = rnic_sock_addrs(&ep->s, &ev.local_addr, &ev.remote_addr);
+	if (!ret)
+		ret = cm_id->event_handler(cm_id, &ev);
+	if (ret)
 		rnic_stat_inc(ep->dev, RNIC_STAT_BACKLOG_OVERFLOW);
-		rnic_ep_done(ep);
-	}
+	return ret;
+}
+
+/* The addresses of the sockets, or those that were asked for if there is none. */
+static void set_addrs(struct rnic_ep *ep, struct iw_cm_event *ev)
+{
+	if (ep->s.sock && !rnic_sock_addrs(&ep->s, &ev->local_addr, &ev->remote_addr))
+		return;
+	ev->local_addr = ep->cm_id->m_local_addr;
+	ev->remote_addr = ep->cm_id->m_remote_addr;
 }
 
 /**
  * rnic_cm_reply() - the initiator's startup is over
- * @ep:		endpoint, @lock held
+ * @ep:		endpoint, @lock held; @ep->rep is the Reply if there was one (its
+ *		revision is not 0), @ep->peer_pd its Private Data
  * @status:	0, or why it failed
- * @rep:	the Reply, NULL when there was none
- * @pd:		its Private Data
  */
-void rnic_cm_reply(struct rnic_ep *ep, int status, const struct mpa_frame *rep, const u8 *pd)
+void rnic_cm_reply(struct rnic_ep *ep, int status)
 {
+	const struct mpa_frame *rep = &ep->rep;
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
 		.status = status,
@@ -92,18 +104,15 @@ void rnic_cm_reply(struct rnic_ep *ep, int status, const struct mpa_frame *rep, 
 	lockdep_assert_held(&ep->lock);
 	if (!ep->cm_id)
 		return;
-	if (rep && pd) {
-		ev.private_data = (void *)pd;
-		ev.private_data_len = clamp_u8(rep->pd_len);
+	if (rep->rev) {
+		ev.private_data = (void *)ep->peer_pd;
+		ev.private_data_len = rep->pd_len;
 	}
-	if (rep && rep->enhanced) {
+	if (rep->enhanced) {
 		ev.ird = peer_depth(rep->ird);
 		ev.ord = peer_depth(rep->ord);
 	}
-	if (status || rnic_sock_addrs(&ep->s, &ev.local_addr, &ev.remote_addr)) {
-		ev.local_addr = ep->cm_id->m_local_addr;
-		ev.remote_addr = ep->cm_id->m_remote_addr;
-	}
+	set_addrs(ep, &ev);
 	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
 		/* No memory for a copy: better without than not at all. */
 		ev.private_data_len = 0;
@@ -113,18 +122,22 @@ void rnic_cm_reply(struct rnic_ep *ep, int status, const struct mpa_frame *rep, 
 		put_cm_id(ep);
 }
 
-static void report_established(struct rnic_ep *ep)
+/**
+ * rnic_cm_established() - the startup that was accepted is over
+ * @ep:		endpoint, @lock held
+ * @status:	0, or why it failed; then rnic_cm_close() follows
+ */
+void rnic_cm_established(struct rnic_ep *ep, int status)
 {
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_ESTABLISHED,
+		.status = status,
 		.ird = clamp_u8(ep->agreed.ord),
 		.ord = clamp_u8(ep->agreed.ird),
 	};
 
-	if (rnic_sock_addrs(&ep->s, &ev.local_addr, &ev.remote_addr)) {
-		ev.local_addr = ep->cm_id->m_local_addr;
-		ev.remote_addr = ep->cm_id->m_remote_addr;
-	}
+	lockdep_assert_held(&ep->lock);
+	set_addrs(ep, &ev);
 	ep->cm_id->event_handler(ep->cm_id, &ev);
 }
 
@@ -189,23 +202,42 @@ int rnic_cm_start_connect(struct rnic_ep *ep)
 	return ret;
 }
 
-static int prepare_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
+static bool pd_fits(const struct mpa_frame *f)
 {
-	set_depths(ep, param);
-	mpa_request(&ep->req, &ep->own, param->private_data_len);
-	ep->qp = find_qp(ep->dev, param->qpn);
-	if (!ep->qp)
-		return -EINVAL;
-	if (!param->private_data_len)
-		return 0;
-	ep->pd_len = param->private_data_len;
-	ep->pd = kmemdup(param->private_data, ep->pd_len, GFP_KERNEL);
-	return ep->pd ? 0 : -ENOMEM;
+	return f->pd_len <= MPA_PD_MAX - (f->enhanced ? sizeof(struct mpa_enhanced) : 0);
 }
 
-static bool pd_fits(const struct rnic_ep *ep, u32 len)
+static int set_pd(struct rnic_ep *ep, const void *pd, u16 len)
 {
-	return len <= MPA_PD_MAX - (ep->own.rev >= 2 ? sizeof(struct mpa_enhanced) : 0);
+	if (!len)
+		return 0;
+	ep->pd = kmemdup(pd, len, GFP_KERNEL);
+	if (!ep->pd)
+		return -ENOMEM;
+	ep->pd_len = len;
+	return 0;
+}
+
+/* What both sides need: a frame that holds the Private Data, and a queue pair. */
+static int prepare(struct rnic_ep *ep, const struct mpa_frame *f,
+		   const struct iw_cm_conn_param *param)
+{
+	if (!pd_fits(f))
+		return -EINVAL;
+	WRITE_ONCE(ep->qp, find_qp(ep->dev, param->qpn));
+	if (!ep->qp)
+		return -EINVAL;
+	return set_pd(ep, param->private_data, param->private_data_len);
+}
+
+static int connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
+{
+	int ret;
+
+	set_depths(ep, param);
+	mpa_request(&ep->req, &ep->own, param->private_data_len);
+	ret = prepare(ep, &ep->req, param);
+	return ret ? ret : rnic_cm_start_connect(ep);
 }
 
 /**
@@ -225,13 +257,11 @@ int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		return -ENOMEM;
 	rnic_ep_get(ep);
 	mutex_lock(&ep->lock);
-	ret = pd_fits(ep, param->private_data_len) ? prepare_connect(ep, param) : -EINVAL;
 	take_cm_id(ep, cm_id);
-	if (!ret)
-		ret = rnic_cm_start_connect(ep);
+	ret = connect(ep, param);
 	if (ret) {
 		put_cm_id(ep);
-		rnic_ep_done(ep);
+		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 	} else {
 		rnic_ep_arm(ep, READ_ONCE(ep->dev->set.startup_timeout_ms));
 		/* Over lo TCP may be through already. */
@@ -242,49 +272,32 @@ int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	return ret;
 }
 
-/* From here on the peer may think it is connected: only a close undoes that. */
-static int send_accept(struct rnic_ep *ep, const struct mpa_frame *rep,
-		       const struct iw_cm_conn_param *param)
-{
-	int ret;
-
-	rnic_ep_disarm(ep);
-	ret = rnic_qp_attach(ep->qp, ep, &ep->agreed, false);
-	if (ret)
-		return ret;
-	ret = rnic_ep_send_frame(ep, rep, param->private_data);
-	if (ret) {
-		rnic_qp_error(ep->qp);
-		rnic_ep_operate(ep);
-	}
-	return ret;
-}
-
 static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
-			  struct iw_cm_conn_param *param)
+			  const struct iw_cm_conn_param *param)
 {
-	struct mpa_frame rep;
-	int ret;
+	enum mpa_event event;
+	int status, ret;
 
-	if (ep->state != RNIC_EP_REQUESTED || rnic_sock_unread(&ep->s))
+	if (ep->state != MPA_WAIT_CONSUMER)
 		return -ECONNABORTED;
-	if (!pd_fits(ep, param->private_data_len))
-		return -EINVAL;
+	event = rnic_startup_early(ep, &status);
+	if (event) {
+		rnic_startup(ep, event, status);
+		return -ECONNABORTED;
+	}
 	set_depths(ep, param);
-	mpa_respond(&rep, &ep->agreed, &ep->req, &ep->own, false, param->private_data_len);
-	ep->qp = find_qp(ep->dev, param->qpn);
-	ret = ep->qp ? send_accept(ep, &rep, param) : -EINVAL;
+	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, false, param->private_data_len);
+	ret = prepare(ep, &ep->rep, param);
 	if (ret) {
-		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_FAILED);
-		if (ep->state == RNIC_EP_REQUESTED)
-			rnic_ep_done(ep);
+		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 		return ret;
 	}
-	rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_OK);
 	take_cm_id(ep, cm_id);
-	report_established(ep);
-	rnic_ep_operate(ep);
-	return 0;
+	event = ep->agreed.rtr_frame ? MPA_ON_ACCEPT_RTR : MPA_ON_ACCEPT;
+	ret = rnic_startup(ep, event, 0);
+	if (ret)
+		put_cm_id(ep);
+	return ret;
 }
 
 static struct rnic_ep *requested_ep(struct iw_cm_id *cm_id)
@@ -296,6 +309,9 @@ static struct rnic_ep *requested_ep(struct iw_cm_id *cm_id)
  * rnic_cm_accept() - ib_device_ops.iw_accept
  * @cm_id:	made by iw_cm for the request
  * @param:	queue pair, depths, Private Data
+ *
+ * When it fails the peer is told by a rejecting Reply: iw_cm takes no other
+ * answer from the consumer after that.
  *
  * Context: process.
  * Return: 0, or -errno (-ECONNABORTED: the peer or the deadline was faster).
@@ -314,20 +330,6 @@ int rnic_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	return ret;
 }
 
-static void reject_request(struct rnic_ep *ep, const void *pd, u8 pd_len)
-{
-	struct mpa_frame rep;
-
-	if (ep->state != RNIC_EP_REQUESTED)
-		return;
-	ep->own.ird = RNIC_MAX_RD_ATOM;
-	ep->own.ord = 0;
-	mpa_respond(&rep, &ep->agreed, &ep->req, &ep->own, true, pd_len);
-	rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_REJECTED);
-	rnic_ep_send_frame(ep, &rep, pd);
-	rnic_ep_linger(ep);
-}
-
 /**
  * rnic_cm_reject() - ib_device_ops.iw_reject
  * @cm_id:	made by iw_cm for the request
@@ -344,7 +346,10 @@ int rnic_cm_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 	if (!ep)
 		return 0;
 	mutex_lock(&ep->lock);
-	reject_request(ep, pd, pd_len);
+	if (ep->state == MPA_WAIT_CONSUMER) {
+		set_pd(ep, pd, pd_len);	/* better without than not at all */
+		rnic_startup(ep, MPA_ON_REJECT, 0);
+	}
 	mutex_unlock(&ep->lock);
 	rnic_ep_put(ep);
 	return 0;

@@ -56,6 +56,7 @@ enum rnic_obj {
  * @markers:		ask the peer for Markers
  * @rev:		MPA revision of our Requests, 1 or 2
  * @rtr:		RTR types offered and accepted, set of MPA_RTR_*
+ * @rtr_frame:		ask with, and take, an RtR frame at revision 1
  * @startup_timeout_ms:	time for a whole startup, 100 to 600000
  * @max_pending:	half-open startups allowed at once, 1 to 65536
  *
@@ -67,6 +68,7 @@ struct rnic_settings {
 	bool markers;
 	u8 rev;
 	u8 rtr;
+	bool rtr_frame;
 	u32 startup_timeout_ms;
 	u32 max_pending;
 };

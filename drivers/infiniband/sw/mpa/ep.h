@@ -8,6 +8,7 @@
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
+#include <wire/machine.h>
 #include <wire/startup.h>
 
 #include "sock.h"
@@ -19,37 +20,15 @@ struct rnic_listener;
 struct rnic_qp;
 
 /**
- * enum rnic_ep_state - where a connection stands
- * @RNIC_EP_CONNECTING:	TCP connects (initiator)
- * @RNIC_EP_WAIT_REPLY:	Request sent (initiator)
- * @RNIC_EP_WAIT_REQUEST: waiting for a Request (responder)
- * @RNIC_EP_REQUESTED:	the consumer was asked (responder)
- * @RNIC_EP_OPERATING:	Full Operation: a queue pair owns the stream
- * @RNIC_EP_LINGER:	over; what is left to send goes out, then FIN
- * @RNIC_EP_DONE:	nothing more will happen
- *
- * In this order, except that any state may go to LINGER or DONE.
- */
-enum rnic_ep_state {
-	RNIC_EP_CONNECTING,
-	RNIC_EP_WAIT_REPLY,
-	RNIC_EP_WAIT_REQUEST,
-	RNIC_EP_REQUESTED,
-	RNIC_EP_OPERATING,
-	RNIC_EP_LINGER,
-	RNIC_EP_DONE,
-};
-
-/**
  * struct rnic_ep - an endpoint
  * @ref:	references: one until DONE, one per queued work or armed timer, one
  *		of the queue pair, and short ones
  * @node:	entry in the device's list
- * @killed:	told to end since the device goes; under the list's lock
+ * @cut:	MPA_ON_CONSUMER_GONE or _DEVICE_GONE once somebody ends it; no lock
  * @dev:	device; its list being empty is what lets it go
  * @s:		socket; closed with the last reference
  * @lock:	protects what follows; may be held when the socket lock is taken
- * @state:	see above
+ * @state:	see wire/machine.h
  * @initiator:	we connected
  * @pending:	counted as half-open
  * @work:	startup and lingering
@@ -61,10 +40,13 @@ enum rnic_ep_state {
  * @qp:		queue pair, with a reference, while connecting or operating
  * @own:	what we offered
  * @req:	the Request sent or received
+ * @rep:	the Reply sent or received
  * @agreed:	outcome
+ * @fault:	what a Terminate says that ends the startup
  * @frame:	startup frame being received
  * @have:	octets of it
- * @pd:		our Private Data, until sent
+ * @peer_pd:	the peer's Private Data, in @frame, valid with @req or @rep
+ * @pd:		our Private Data
  * @pd_len:	octets of it
  * @tail:	pages with the last octets to send, with a reference, or NULL
  * @tail_off:	first of them
@@ -73,11 +55,11 @@ enum rnic_ep_state {
 struct rnic_ep {
 	struct kref ref;
 	struct list_head node;
-	bool killed;
+	enum mpa_event cut;
 	struct rnic_dev *dev;
 	struct rnic_sock s;
 	struct mutex lock; /* see above */
-	enum rnic_ep_state state;
+	enum mpa_state state;
 	bool initiator;
 	bool pending;
 	struct work_struct work;
@@ -89,9 +71,12 @@ struct rnic_ep {
 	struct rnic_qp *qp;
 	struct mpa_offer own;
 	struct mpa_frame req;
+	struct mpa_frame rep;
 	struct mpa_agreed agreed;
+	enum wire_err fault;
 	u8 *frame;
 	u32 have;
+	const u8 *peer_pd;
 	void *pd;
 	u16 pd_len;
 	struct page *tail;
@@ -108,20 +93,34 @@ void rnic_ep_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
 void rnic_ep_arm(struct rnic_ep *ep, u32 ms);
 void rnic_ep_disarm(struct rnic_ep *ep);
 bool rnic_ep_expired(const struct rnic_ep *ep);
-void rnic_ep_done(struct rnic_ep *ep);
-void rnic_ep_linger(struct rnic_ep *ep);
-void rnic_ep_operate(struct rnic_ep *ep);
-void rnic_ep_closed(struct rnic_ep *ep, struct page *tail, u32 off, u32 len);
 struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id);
 int rnic_ep_publish(struct rnic_ep *ep);
 void rnic_ep_cut_short(struct rnic_dev *dev, const struct rnic_qp *qp,
 		       const struct rnic_listener *l);
 void rnic_ep_kill_all(struct rnic_dev *dev);
-int rnic_ep_send_frame(struct rnic_ep *ep, const struct mpa_frame *f, const void *pd);
+
+/* ep.c: what a state needs on entry; for startup.c, @ep->lock held */
+void rnic_ep_reported(struct rnic_ep *ep);
+void rnic_ep_answered(struct rnic_ep *ep);
+void rnic_ep_operate(struct rnic_ep *ep);
+void rnic_ep_over(struct rnic_ep *ep);
+void rnic_ep_done(struct rnic_ep *ep);
+
+/* startup.c */
+int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status);
+enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status);
+void rnic_startup_work(struct work_struct *work);
+
+/* linger.c */
+void rnic_linger_start(struct rnic_ep *ep);
+enum mpa_event rnic_linger_on(struct rnic_ep *ep);
+void rnic_linger_end(struct rnic_ep *ep);
+void rnic_ep_closed(struct rnic_ep *ep, struct page *tail, u32 off, u32 len);
 
 /* cm.c: what an endpoint reports; @ep->lock held */
-void rnic_cm_request(struct rnic_ep *ep, const u8 *pd);
-void rnic_cm_reply(struct rnic_ep *ep, int status, const struct mpa_frame *rep, const u8 *pd);
+int rnic_cm_request(struct rnic_ep *ep);
+void rnic_cm_reply(struct rnic_ep *ep, int status);
+void rnic_cm_established(struct rnic_ep *ep, int status);
 void rnic_cm_close(struct rnic_ep *ep);
 int rnic_cm_start_connect(struct rnic_ep *ep);
 

@@ -161,6 +161,20 @@ static enum ib_qp_state state_of(struct rnic_qp *qp)
 }
 
 /*
+ * The peer sends no more, but still takes what was posted and what it asked for
+ * (CONN-17): as long as that moves. What waits for a Read waits in vain now.
+ */
+static bool half_open(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	if (rnic_sock_dead(&ep->s) || qp->rx.mpa.seen || !qp->tx.open)
+		return false;
+	if (rnic_reads_out(&qp->readq) || rnic_tx_idle(qp))
+		return false;
+	rnic_ep_arm(ep, CLOSE_MS);
+	return true;
+}
+
+/*
  * Is the connection over? A FIN inside an FPDU, a reset and a time-out lose
  * data: the consumer is told. A FIN between two FPDUs is the peer's close.
  * Not before all that arrived was looked at: @unread says that it was not.
@@ -171,7 +185,7 @@ static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep, bool unread)
 
 	if (qp->closing || state_of(qp) == IB_QPS_ERR || rnic_ep_expired(ep))
 		return true;
-	if (unread || (!qp->rx.eof && !rnic_sock_dead(&ep->s)))
+	if (unread || (!qp->rx.eof && !rnic_sock_dead(&ep->s)) || half_open(qp, ep))
 		return false;
 	if (broken || qp->rx.mpa.seen) {
 		qp->event = IB_EVENT_QP_FATAL;

@@ -127,11 +127,12 @@ static struct rnic_ep *responder(struct rnic_listener *l)
 /* An accepted connection becomes an endpoint of the device it is meant for. */
 static void welcome(struct rnic_port *port, struct rnic_sock *s)
 {
-	struct sockaddr_storage local, remote;
+	struct sockaddr_storage local;
 	struct rnic_listener *l = NULL;
 	struct rnic_ep *ep;
 
-	if (!rnic_sock_addrs(s, &local, &remote))
+	/* The peer may be gone by now: that is a startup that failed. */
+	if (!rnic_sock_local_addr(s, &local))
 		l = choose(port, &local);
 	ep = l ? responder(l) : NULL;
 	if (!ep) {

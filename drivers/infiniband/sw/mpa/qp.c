@@ -367,7 +367,7 @@ static int claim(struct rnic_qp *qp)
 	return ret;
 }
 
-static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, bool initiator)
+static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, bool open)
 {
 	memset(&qp->tx, 0, sizeof(qp->tx));
 	memset(&qp->rx, 0, sizeof(qp->rx));
@@ -377,9 +377,9 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->tx.msn[DDP_QN_SEND] = 1;
 	qp->tx.msn[DDP_QN_READ_REQ] = 1;
 	qp->tx.msn[DDP_QN_TERMINATE] = 1;
-	qp->tx.open = initiator;
-	qp->tx.rtr = initiator ? agreed->rtr : 0;
-	qp->rx.rtr = initiator ? 0 : agreed->rtr;
+	qp->tx.open = open;
+	qp->tx.rtr = open ? agreed->rtr : 0;
+	qp->rx.rtr = open ? 0 : agreed->rtr;
 	qp->rx.first = true;
 	qp->closing = false;
 	qp->fin = false;
@@ -401,7 +401,7 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
  * @qp:		queue pair; the caller holds a reference
  * @ep:		endpoint; a reference is taken
  * @agreed:	what the startup settled
- * @initiator:	our role
+ * @open:	FPDUs may be sent at once, else not before a valid one was received
  *
  * The worker is not woken and socket events still go to the endpoint, see
  * rnic_ep_operate().
@@ -410,7 +410,7 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
  * Return: 0, -EINVAL when the queue pair is not in a state for it, -ENOMEM.
  */
 int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agreed *agreed,
-		   bool initiator)
+		   bool open)
 {
 	int ret;
 
@@ -419,7 +419,7 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agre
 		return ret;
 	ret = rnic_readq_init(&qp->readq, agreed->ord, agreed->ird);
 	if (!ret)
-		init_data_path(qp, agreed, initiator);
+		init_data_path(qp, agreed, open);
 	spin_lock_bh(&qp->lock);
 	qp->setup = false;
 	if (!ret && qp->state > IB_QPS_RTR)
@@ -495,20 +495,4 @@ void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
 	qp->tx.term_due = qp->tx.open;
 	rdmap_term_init(&qp->tx.term, err, theirs ? mpa->hdr : NULL, theirs ? mpa->hdr_len : 0,
 			theirs ? mpa->ulpdu_len : 0);
-}
-
-/**
- * rnic_qp_refuse() - what the startup agreed on cannot be
- * @qp:		queue pair just attached, not operating yet
- * @ep:		its endpoint; the worker may have unlinked them by now
- * @err:	what the Terminate says (RFC 6581 section 8)
- *
- * Context: process, socket not locked.
- */
-void rnic_qp_refuse(struct rnic_qp *qp, struct rnic_ep *ep, enum wire_err err)
-{
-	rnic_sock_lock(&ep->s);
-	if (READ_ONCE(qp->ep) == ep)
-		rnic_qp_fail(qp, err, false);
-	rnic_sock_unlock(&ep->s);
 }

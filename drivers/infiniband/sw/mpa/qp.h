@@ -234,9 +234,8 @@ void rnic_qp_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn);
 /* qp.c: connection */
 int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agreed *agreed,
-		   bool initiator);
+		   bool open);
 void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs);
-void rnic_qp_refuse(struct rnic_qp *qp, struct rnic_ep *ep, enum wire_err err);
 void rnic_qp_error(struct rnic_qp *qp);
 struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp);
 bool rnic_qp_must_flush(struct rnic_qp *qp);
@@ -260,8 +259,15 @@ void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u
 void rnic_qp_flush(struct rnic_qp *qp);
 
 /* tx.c */
+#define RNIC_TERM_ROOM	128	/* the longest Terminate as an FPDU, Markers too */
+u32 rnic_tx_terminate(struct mpa_tx *mpa, const struct rdmap_term *term, u8 *at);
 bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s);
 void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s);
+/* tx_msg.c */
+bool rnic_tx_next(struct rnic_qp *qp);
+enum rnic_mr_fault rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n);
+void rnic_tx_fault(struct rnic_qp *qp);
+void rnic_tx_done(struct rnic_qp *qp);
 bool rnic_tx_idle(struct rnic_qp *qp);
 bool rnic_tx_waiting(struct rnic_qp *qp);
 

@@ -151,6 +151,26 @@ static ssize_t rtr_store(struct device *device, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(rtr);
 
+static ssize_t rtr_frame_show(struct device *device,
+			      struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(settings(device)->rtr_frame));
+}
+
+static ssize_t rtr_frame_store(struct device *device,
+			       struct device_attribute *attr, const char *buf,
+			       size_t count)
+{
+	u32 val;
+	int ret = parse(buf, 0, 1, &val);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(settings(device)->rtr_frame, val);
+	return count;
+}
+static DEVICE_ATTR_RW(rtr_frame);
+
 static ssize_t startup_timeout_ms_show(struct device *device,
 				       struct device_attribute *attr, char *buf)
 {
@@ -198,6 +218,7 @@ static struct attribute *settings_attrs[] = {
 	&dev_attr_markers.attr,
 	&dev_attr_revision.attr,
 	&dev_attr_rtr.attr,
+	&dev_attr_rtr_frame.attr,
 	&dev_attr_startup_timeout_ms.attr,
 	&dev_attr_max_pending.attr,
 	NULL
@@ -219,6 +240,7 @@ void rnic_settings_init(struct rnic_settings *set)
 	set->markers = false;
 	set->rev = MPA_REV_MAX;
 	set->rtr = MPA_RTR_ALL;
+	set->rtr_frame = false;
 	set->startup_timeout_ms = 10000;
 	set->max_pending = 256;
 }

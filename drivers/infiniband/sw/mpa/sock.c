@@ -348,6 +348,25 @@ static void unmap(struct sockaddr_storage *addr)
 }
 
 /**
+ * rnic_sock_local_addr() - our end's address
+ * @s:		a socket that is or was connected
+ * @local:	filled in
+ *
+ * Return: 0 or -errno.
+ */
+int rnic_sock_local_addr(struct rnic_sock *s, struct sockaddr_storage *local)
+{
+	int ret;
+
+	memset(local, 0, sizeof(*local));
+	ret = kernel_getsockname(s->sock, (struct sockaddr *)local);
+	if (ret < 0)
+		return ret;
+	unmap(local);
+	return 0;
+}
+
+/**
  * rnic_sock_addrs() - both ends' addresses
  * @s:		a connected socket
  * @local:	filled in
@@ -360,15 +379,12 @@ int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 {
 	int ret;
 
-	memset(local, 0, sizeof(*local));
 	memset(remote, 0, sizeof(*remote));
-	ret = kernel_getsockname(s->sock, (struct sockaddr *)local);
-	if (ret >= 0)
-		ret = kernel_getpeername(s->sock, (struct sockaddr *)remote);
+	ret = kernel_getpeername(s->sock, (struct sockaddr *)remote);
 	if (ret < 0)
 		return ret;
-	unmap(local);
 	unmap(remote);
+	return rnic_sock_local_addr(s, local);
 	return 0;
 }
 

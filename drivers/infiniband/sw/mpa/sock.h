@@ -37,6 +37,8 @@ enum rnic_sock_event {
  * @write_space: likewise
  * @state_change: likewise
  * @error_report: likewise
+ * @mtu:	path MTU that rnic_sock_emss() saw last
+ * @mss_clamp:	largest segment the peer takes, or 0 before rnic_sock_emss()
  */
 struct rnic_sock {
 	struct socket *sock;
@@ -45,6 +47,8 @@ struct rnic_sock {
 	void (*write_space)(struct sock *sk);
 	void (*state_change)(struct sock *sk);
 	void (*error_report)(struct sock *sk);
+	u32 mtu;
+	u16 mss_clamp;
 };
 
 typedef void (*rnic_sock_event_fn)(struct rnic_sock *s, enum rnic_sock_event event);
@@ -61,6 +65,7 @@ void rnic_sock_close(struct rnic_sock *s);
 void rnic_sock_abort(struct rnic_sock *s);
 void rnic_sock_shut(struct rnic_sock *s);
 
+int rnic_sock_local_addr(struct rnic_sock *s, struct sockaddr_storage *local);
 int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 struct net_device *rnic_sock_local_netdev(struct net *net, const struct sockaddr_storage *local);
@@ -79,8 +84,8 @@ void rnic_sock_assert_locked(const struct rnic_sock *s);
 bool rnic_sock_owned(const struct rnic_sock *s);
 void rnic_sock_flush(struct rnic_sock *s);
 
-u32 rnic_sock_emss(const struct rnic_sock *s);
-bool rnic_sock_drained(const struct rnic_sock *s);
+u32 rnic_sock_emss(struct rnic_sock *s);
+u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss);
 bool rnic_sock_all_acked(const struct rnic_sock *s);
 bool rnic_sock_room(const struct rnic_sock *s);
 int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more);

@@ -51,16 +51,68 @@ int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
 	return ret == len ? 0 : -ENOBUFS;
 }
 
-/* Octets TCP puts into a full segment now (RFC 5044 section 5.1: EMSS). */
-u32 rnic_sock_emss(const struct rnic_sock *s)
+/*
+ * TCP cuts large buffers at multiples of its segment size. FPDUs are multiples of
+ * 4, so another size would make the cuts drift away from them: then TCP is told
+ * that the peer takes up to 3 octets less. Not when half of the peer's window is
+ * what bounds the segments, for that bound moves with the window.
+ */
+static void fit_mss(struct rnic_sock *s, u32 mtu)
 {
-	return tcp_sk(s->sock->sk)->mss_cache;
+	struct sock *sk = s->sock->sk;
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 options = tp->tcp_header_len - sizeof(struct tcphdr) +
+		      inet_csk(sk)->icsk_ext_hdr_len;
+	u32 mss;
+
+	if (!s->mss_clamp)
+		s->mss_clamp = tp->rx_opt.mss_clamp;
+	tp->rx_opt.mss_clamp = s->mss_clamp;
+	mss = tcp_sync_mss(sk, mtu);
+	if (mss % 4 && mss == tcp_mtu_to_mss(sk, mtu)) {
+		tp->rx_opt.mss_clamp = round_down(mss, 4) + options;
+		tcp_sync_mss(sk, mtu);
+	}
+	s->mtu = mtu;
 }
 
-/* Everything queued was sent once, so the next octet begins a segment. */
-bool rnic_sock_drained(const struct rnic_sock *s)
+/**
+ * rnic_sock_emss() - octets TCP puts into a full segment now
+ * @s:	socket, locked
+ *
+ * This is EMSS (RFC 5044 section 5.1). It follows the path's MTU at once, where TCP
+ * by itself would look at it with the next octets it is given (SEG-09).
+ *
+ * Return: EMSS, a multiple of 4 but for a peer with a tiny window.
+ */
+u32 rnic_sock_emss(struct rnic_sock *s)
 {
-	return skb_queue_empty(&s->sock->sk->sk_write_queue);
+	struct sock *sk = s->sock->sk;
+	struct dst_entry *dst = __sk_dst_get(sk);
+	u32 mtu = dst ? dst_mtu(dst) : inet_csk(sk)->icsk_pmtu_cookie;
+
+	rnic_sock_assert_locked(s);
+	if (mtu != s->mtu || tcp_sk(sk)->mss_cache % 4)
+		fit_mss(s, mtu);
+	return tcp_sk(sk)->mss_cache;
+}
+
+/**
+ * rnic_sock_seg_used() - how full is the segment that the next octet joins?
+ * @s:		socket, locked
+ * @emss:	as rnic_sock_emss() told
+ *
+ * TCP is asked anew each time, for it may cut a buffer anywhere, at the edge of the
+ * peer's window for one (SEG-18).
+ *
+ * Return: octets in it, 0 when the next octet begins a segment.
+ */
+u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss)
+{
+	struct sk_buff *tail = tcp_write_queue_tail(s->sock->sk);
+
+	rnic_sock_assert_locked(s);
+	return tail && !TCP_SKB_CB(tail)->eor ? tail->len % emss : 0;
 }
 
 /* Nothing is queued or waits for an acknowledgment. */

@@ -196,12 +196,18 @@ static void rx_arm(struct mpa_rx *rx)
 	rx->start = rx->markers && !to_marker(rx->pos) ? MPA_MARKER_SIZE : 0;
 }
 
-void mpa_rx_init(struct mpa_rx *rx, bool markers, bool crc)
+void mpa_rx_init_at(struct mpa_rx *rx, u32 pos, bool markers, bool crc)
 {
 	memset(rx, 0, sizeof(*rx));
+	rx->pos = pos;
 	rx->markers = markers;
 	rx->crc = crc;
 	rx_arm(rx);
+}
+
+void mpa_rx_init(struct mpa_rx *rx, bool markers, bool crc)
+{
+	mpa_rx_init_at(rx, 0, markers, crc);
 }
 
 void mpa_rx_next(struct mpa_rx *rx)

@@ -26,20 +26,23 @@
 /* Largest depth that is a number. */
 #define DEPTH_MAX	(MPA_DEPTH_ULP - 1)
 
-static const char * const keys[2] = {
-	"MPA ID Req Frame",	/* NEG-02 */
-	"MPA ID Rep Frame",	/* NEG-03 */
+static const char * const keys[MPA_KINDS] = {
+	[MPA_REQUEST]	= "MPA ID Req Frame",	/* NEG-02 */
+	[MPA_REPLY]	= "MPA ID Rep Frame",	/* NEG-03 */
+	[MPA_RTR]	= "MPA ID RtR Frame",	/* HIST-18: as its octets, not its text */
 };
 
 /* Frames */
 
 static void build_hdr(const struct mpa_frame *f, u32 pd_len, struct mpa_frame_hdr *h)
 {
-	memcpy(h->key, keys[f->reply], MPA_KEY_SIZE);
+	bool s = f->enhanced || (f->rtr_frame && f->rev < 2);
+
+	memcpy(h->key, keys[f->kind], MPA_KEY_SIZE);
 	h->flags = (f->markers ? MPA_FLAG_MARKERS : 0) |
 		   (f->crc ? MPA_FLAG_CRC : 0) |
-		   (f->reply && f->reject ? MPA_FLAG_REJECT : 0) |
-		   (f->enhanced ? MPA_FLAG_ENHANCED : 0);
+		   (f->kind == MPA_REPLY && f->reject ? MPA_FLAG_REJECT : 0) |
+		   (s && f->kind != MPA_RTR ? MPA_FLAG_S : 0);
 	h->rev = f->rev;
 	h->pd_len = cpu_to_be16(pd_len);
 }
@@ -75,10 +78,16 @@ u32 mpa_frame_build(const struct mpa_frame *f, const void *pd, u8 *buf)
 	return HDR_SIZE + pd_len;
 }
 
-/* S means something from revision 2 on (P2P-03, GAP-03). */
+/* S means enhanced data from revision 2 on (P2P-03, GAP-03). */
 static bool is_enhanced(u8 flags, u8 rev)
 {
-	return rev >= 2 && flags & MPA_FLAG_ENHANCED;
+	return rev >= 2 && flags & MPA_FLAG_S;
+}
+
+/* NEG-13; the RtR frame was proposed for revision 1 only. */
+static bool rev_ok(u8 rev, enum mpa_kind kind)
+{
+	return rev && rev <= (kind == MPA_RTR ? 1 : MPA_REV_MAX);
 }
 
 /* NEG-15; enhanced words are part of the Private Data (P2P-05, GAP-03). */
@@ -92,20 +101,20 @@ static bool pd_len_ok(const u8 *buf)
 }
 
 /* Can these octets begin a proper frame? */
-static bool prefix_ok(const u8 *buf, u32 have, bool reply)
+static bool prefix_ok(const u8 *buf, u32 have, enum mpa_kind kind)
 {
-	if (memcmp(buf, keys[reply], min_t(u32, have, MPA_KEY_SIZE)))
+	if (memcmp(buf, keys[kind], min_t(u32, have, MPA_KEY_SIZE)))
 		return false;
-	if (have > AT_REV && (!buf[AT_REV] || buf[AT_REV] > MPA_REV_MAX))
+	if (have > AT_REV && !rev_ok(buf[AT_REV], kind))
 		return false;
 	if (have == AT_PD_LEN + 1)
 		return buf[AT_PD_LEN] <= MPA_PD_MAX >> 8;
 	return have < HDR_SIZE || pd_len_ok(buf);
 }
 
-u32 mpa_frame_need(const u8 *buf, u32 have, bool reply, enum wire_err *err)
+u32 mpa_frame_need(const u8 *buf, u32 have, enum mpa_kind kind, enum wire_err *err)
 {
-	bool ok = prefix_ok(buf, have, reply);
+	bool ok = prefix_ok(buf, have, kind);
 
 	*err = ok ? WIRE_OK : WIRE_MPA_FRAME;
 	if (!ok || have < HDR_SIZE)
@@ -129,20 +138,22 @@ static void parse_enhanced(struct mpa_frame *f, const struct mpa_enhanced *e)
 		 (ord & MPA_ENH_RTR_READ ? MPA_RTR_READ : 0);
 }
 
-enum wire_err mpa_frame_parse(struct mpa_frame *f, const u8 *buf, bool reply, const u8 **pd)
+enum wire_err mpa_frame_parse(struct mpa_frame *f, const u8 *buf, enum mpa_kind kind,
+			      const u8 **pd)
 {
 	const struct mpa_frame_hdr *h = (const struct mpa_frame_hdr *)buf;
 
 	memset(f, 0, sizeof(*f));
 	*pd = buf + HDR_SIZE;
-	if (!prefix_ok(buf, HDR_SIZE, reply))
+	if (!prefix_ok(buf, HDR_SIZE, kind))
 		return WIRE_MPA_FRAME;
-	f->reply = reply;
+	f->kind = kind;
 	f->markers = h->flags & MPA_FLAG_MARKERS;
 	f->crc = h->flags & MPA_FLAG_CRC;
-	f->reject = reply && h->flags & MPA_FLAG_REJECT;	/* NEG-09 */
+	f->reject = kind == MPA_REPLY && h->flags & MPA_FLAG_REJECT;	/* NEG-09 */
 	f->rev = h->rev;
 	f->pd_len = be16_to_cpu(h->pd_len);
+	f->rtr_frame = kind != MPA_RTR && h->rev < 2 && h->flags & MPA_FLAG_S;
 	if (is_enhanced(h->flags, h->rev)) {
 		parse_enhanced(f, (const struct mpa_enhanced *)*pd);
 		f->pd_len -= ENH_SIZE;
@@ -164,9 +175,10 @@ void mpa_request(struct mpa_frame *f, const struct mpa_offer *own, u16 pd_len)
 	memset(f, 0, sizeof(*f));
 	f->markers = own->markers;
 	f->crc = own->crc;
-	f->rev = own->rev;
+	f->rev = own->rtr_frame ? 1 : own->rev;
+	f->rtr_frame = own->rtr_frame;
 	f->pd_len = pd_len;
-	if (own->rev < 2)
+	if (f->rev < 2)
 		return;
 	f->enhanced = true;
 	f->peer = own->rtr;
@@ -182,11 +194,12 @@ bool mpa_request_acceptable(const struct mpa_frame *req, const struct mpa_offer 
 
 /*
  * Which RTR types the Reply shows: those offered that we support, and when
- * there is none those we support (P2P-30 to P2P-33). A Read needs an IRD.
+ * there is none those we support (P2P-30 to P2P-33). A Read needs an IRD. Who
+ * offers none himself can still receive each of them, and has to (P2P-29).
  */
 static u8 respond_rtr(const struct mpa_frame *req, const struct mpa_offer *own)
 {
-	u8 rtr = own->rtr;
+	u8 rtr = own->rtr ? own->rtr : MPA_RTR_ALL;
 
 	if (!req->peer)
 		return 0;
@@ -232,7 +245,7 @@ void mpa_respond(struct mpa_frame *f, struct mpa_agreed *out, const struct mpa_f
 {
 	memset(f, 0, sizeof(*f));
 	memset(out, 0, sizeof(*out));
-	f->reply = true;
+	f->kind = MPA_REPLY;
 	f->markers = own->markers;
 	f->crc = own->crc || req->crc;		/* CRC-05 */
 	f->reject = reject;
@@ -244,6 +257,8 @@ void mpa_respond(struct mpa_frame *f, struct mpa_agreed *out, const struct mpa_f
 	out->rev = f->rev;
 	out->ird = own->ird;
 	out->ord = own->ord;
+	f->rtr_frame = own->rtr_frame && req->rtr_frame && !reject;
+	out->rtr_frame = f->rtr_frame;
 	if (!req->enhanced || f->rev < 2)
 		return;				/* P2P-45 */
 	f->enhanced = true;
@@ -309,6 +324,7 @@ enum wire_err mpa_conclude(struct mpa_agreed *out, const struct mpa_offer *own,
 	out->crc = req->crc || rep->crc;	/* CRC-05, CRC-06 */
 	out->rev = min(req->rev, rep->rev);
 	out->enhanced = req->enhanced && rep->enhanced;
+	out->rtr_frame = req->rtr_frame && rep->rtr_frame;
 	out->ird = own->ird;
 	out->ord = own->ord;
 	if (!out->enhanced)
@@ -318,4 +334,13 @@ enum wire_err mpa_conclude(struct mpa_agreed *out, const struct mpa_offer *own,
 	if (!err && req->peer)
 		err = conclude_rtr(out, req, rep);
 	return err;
+}
+
+void mpa_rtr_frame(struct mpa_frame *f, const struct mpa_frame *req, const struct mpa_frame *rep)
+{
+	memset(f, 0, sizeof(*f));
+	f->kind = MPA_RTR;
+	f->markers = req->markers;
+	f->crc = rep->crc;
+	f->rev = 1;
 }

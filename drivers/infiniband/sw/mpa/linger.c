@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The end of a connection.
+ *
+ * It is not simply released: with unread octets in the queue TCP would answer
+ * with a reset, and the peer would lose the Terminate, the reject or the last
+ * data. So the last octets are pushed, FIN follows, what still arrives is read
+ * and dropped, and when the peer closes too, or after LINGER_MS, the socket goes.
+ */
+#include <linux/mm.h>
+
+#include "ep.h"
+#include "qp.h"
+
+/* How long the peer may take to close after we did. */
+#define LINGER_MS	2000
+
+static void drop_tail(struct rnic_ep *ep)
+{
+	if (ep->tail)
+		put_page(ep->tail);
+	ep->tail = NULL;
+	ep->tail_len = 0;
+}
+
+/**
+ * rnic_linger_start() - the connection is over: send what is left, then close
+ * @ep:	endpoint, @lock held
+ */
+void rnic_linger_start(struct rnic_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+	rnic_ep_disarm(ep);
+	rnic_ep_arm(ep, LINGER_MS);
+	rnic_ep_kick(ep);
+}
+
+static bool push_tail(struct rnic_ep *ep)
+{
+	int ret = 1;
+
+	rnic_sock_lock(&ep->s);
+	while (ep->tail_len && ret > 0) {
+		ret = rnic_sock_push(&ep->s, ep->tail, ep->tail_off, ep->tail_len, false);
+		if (ret > 0) {
+			ep->tail_off += ret;
+			ep->tail_len -= ret;
+		}
+	}
+	rnic_sock_want(&ep->s, 1);
+	rnic_sock_consume(&ep->s, rnic_sock_unread(&ep->s));
+	rnic_sock_unlock(&ep->s);
+	return !ep->tail_len || (ret < 0 && ret != -EAGAIN);
+}
+
+/**
+ * rnic_linger_on() - go on with it
+ * @ep:	endpoint, @lock held
+ *
+ * Return: MPA_ON_FLUSHED when all is done, else MPA_ON_NOTHING.
+ */
+enum mpa_event rnic_linger_on(struct rnic_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+	if (!push_tail(ep))
+		return MPA_ON_NOTHING;
+	drop_tail(ep);
+	rnic_sock_shut(&ep->s);
+	return rnic_sock_peer_closed(&ep->s) ? MPA_ON_FLUSHED : MPA_ON_NOTHING;
+}
+
+/**
+ * rnic_linger_end() - nothing is left
+ * @ep:	endpoint, @lock held
+ */
+void rnic_linger_end(struct rnic_ep *ep)
+{
+	drop_tail(ep);
+}
+
+/**
+ * rnic_ep_closed() - the queue pair gives the connection back
+ * @ep:		endpoint; the caller holds a reference, and no socket lock
+ * @tail:	pages with octets that must still be sent, taken over; or NULL
+ * @off:	first of them
+ * @len:	how many
+ *
+ * Context: the queue pair's worker.
+ */
+void rnic_ep_closed(struct rnic_ep *ep, struct page *tail, u32 off, u32 len)
+{
+	mutex_lock(&ep->lock);
+	rnic_sock_redirect(&ep->s, rnic_ep_sock_event);
+	ep->tail = tail;
+	ep->tail_off = off;
+	ep->tail_len = len;
+	rnic_startup(ep, MPA_ON_ENDED, 0);
+	mutex_unlock(&ep->lock);
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The startup exchange, carried out (RFC 5044 section 7.1).
+ *
+ * Socket events, deadlines and those who end an endpoint only queue ep->work.
+ * There, and in calls of iw_cm's, with ep->lock held:
+ *
+ *	happened()	what has happened, from what the socket shows
+ *	mpa_step()	what that means: the table in wire/machine.c
+ *	carry_out()	the actions, in order
+ *	enter()		the next state
+ *
+ * One deadline covers the whole startup (NEG-35). It also bounds how long a
+ * Request waits for the consumer, so a Request that iw_cm dropped is not kept.
+ */
+#include <linux/bitops.h>
+#include <linux/slab.h>
+#include <wire/ddp.h>
+
+#include "dev.h"
+#include "ep.h"
+#include "qp.h"
+
+static int send_frame(struct rnic_ep *ep, const struct mpa_frame *f, const void *pd)
+{
+	u8 *buf;
+	u32 len;
+	int ret;
+
+	buf = kmalloc(MPA_FRAME_MAX, GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+	len = mpa_frame_build(f, pd, buf);
+	ret = len ? rnic_sock_send(&ep->s, buf, len) : -EINVAL;
+	kfree(buf);
+	return ret;
+}
+
+/* Actions. Each returns 0, or -errno when it could not be done. */
+
+static int do_request(struct rnic_ep *ep, int status)
+{
+	return send_frame(ep, &ep->req, ep->pd);
+}
+
+/*
+ * RFC 6581 section 10: without the enhancements. The deadline goes on. Whether
+ * TCP can be asked at all is looked at as always, in tcp_progress().
+ */
+static int do_retry(struct rnic_ep *ep, int status)
+{
+	rnic_sock_close(&ep->s);
+	ep->own.rev = 1;
+	mpa_request(&ep->req, &ep->own, ep->pd_len);
+	rnic_cm_start_connect(ep);
+	rnic_ep_kick(ep);
+	return 0;
+}
+
+static int do_ask(struct rnic_ep *ep, int status)
+{
+	int ret = rnic_ep_publish(ep);
+
+	return ret ? ret : rnic_cm_request(ep);
+}
+
+static int do_rtr(struct rnic_ep *ep, int status)
+{
+	struct mpa_frame f;
+
+	mpa_rtr_frame(&f, &ep->req, &ep->rep);
+	return send_frame(ep, &f, NULL);
+}
+
+/* Since it is attached the queue pair may set a deadline for its close. */
+static int do_attach(struct rnic_ep *ep, int status)
+{
+	rnic_ep_disarm(ep);
+	return rnic_qp_attach(ep->qp, ep, &ep->agreed, false);
+}
+
+static int do_attach_open(struct rnic_ep *ep, int status)
+{
+	rnic_ep_disarm(ep);
+	return rnic_qp_attach(ep->qp, ep, &ep->agreed, true);
+}
+
+/*
+ * The peer may think it is connected, and a queue pair that is attached is not
+ * taken back: it ends the connection, which the consumer is told.
+ */
+static int do_reply(struct rnic_ep *ep, int status)
+{
+	int ret = send_frame(ep, &ep->rep, ep->pd);
+
+	if (!ret || ep->agreed.rtr_frame)
+		return ret;
+	rnic_qp_error(ep->qp);
+	return 0;
+}
+
+/* With the consumer's Private Data if it was the consumer who rejected. */
+static int do_reject(struct rnic_ep *ep, int status)
+{
+	ep->own.ird = RNIC_MAX_RD_ATOM;
+	ep->own.ord = 0;
+	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, true, status ? 0 : ep->pd_len);
+	send_frame(ep, &ep->rep, ep->pd);
+	return 0;
+}
+
+/* No queue pair has the stream yet: the Terminate is its first and last FPDU. */
+static int do_terminate(struct rnic_ep *ep, int status)
+{
+	u8 buf[RNIC_TERM_ROOM];
+	struct rdmap_term term;
+	struct mpa_tx mpa;
+
+	mpa_tx_init(&mpa, ep->agreed.tx_markers, ep->agreed.crc);
+	rdmap_term_init(&term, ep->fault, NULL, 0, 0);
+	if (!rnic_sock_send(&ep->s, buf, rnic_tx_terminate(&mpa, &term, buf)))
+		rnic_stat_inc(ep->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);
+	return 0;
+}
+
+static int do_tell(struct rnic_ep *ep, int status)
+{
+	if (ep->initiator)
+		rnic_cm_reply(ep, status);
+	else
+		rnic_cm_established(ep, status);
+	return 0;
+}
+
+static int do_close(struct rnic_ep *ep, int status)
+{
+	rnic_cm_close(ep);
+	return 0;
+}
+
+static int do_abort(struct rnic_ep *ep, int status)
+{
+	rnic_sock_abort(&ep->s);
+	return 0;
+}
+
+static int (*const actions[MPA_ACTIONS])(struct rnic_ep *ep, int status) = {
+	[MPA_DO_REQUEST]	= do_request,
+	[MPA_DO_RETRY]		= do_retry,
+	[MPA_DO_ASK]		= do_ask,
+	[MPA_DO_RTR]		= do_rtr,
+	[MPA_DO_ATTACH]		= do_attach,
+	[MPA_DO_ATTACH_OPEN]	= do_attach_open,
+	[MPA_DO_REPLY]		= do_reply,
+	[MPA_DO_REJECT]		= do_reject,
+	[MPA_DO_TERMINATE]	= do_terminate,
+	[MPA_DO_TELL]		= do_tell,
+	[MPA_DO_CLOSE]		= do_close,
+	[MPA_DO_ABORT]		= do_abort,
+};
+
+/* In the order of their numbers; the first that fails is the last. */
+static int carry_out(struct rnic_ep *ep, unsigned long todo, int status)
+{
+	unsigned int action;
+	int ret;
+
+	for_each_set_bit(action, &todo, MPA_ACTIONS) {
+		ret = actions[action](ep, status);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Which counter an event moves during the startup, if any. */
+static void count(struct rnic_ep *ep, enum mpa_event event)
+{
+	switch (event) {
+	case MPA_ON_ACCEPTED:
+	case MPA_ON_ACCEPTED_RTR:
+	case MPA_ON_ACCEPT:
+	case MPA_ON_RTR:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_OK);
+		break;
+	case MPA_ON_REJECTED:
+	case MPA_ON_REJECT:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_REJECTED);
+		break;
+	case MPA_ON_OLD_PEER:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_FALLBACK);
+		break;
+	case MPA_ON_TIME_OVER:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_TIMEOUT);
+		break;
+	case MPA_ON_TCP_UP:
+	case MPA_ON_REQUEST:
+	case MPA_ON_ACCEPT_RTR:
+		break;
+	default:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_FAILED);
+	}
+}
+
+static void enter(struct rnic_ep *ep, enum mpa_state state)
+{
+	WRITE_ONCE(ep->state, state);
+	switch (state) {
+	case MPA_WAIT_CONSUMER:
+		rnic_ep_reported(ep);
+		break;
+	case MPA_WAIT_RTR:
+		rnic_ep_answered(ep);
+		ep->have = 0;
+		break;
+	case MPA_OPERATING:
+		rnic_ep_operate(ep);
+		break;
+	case MPA_LINGER:
+		rnic_ep_over(ep);
+		rnic_linger_start(ep);
+		break;
+	case MPA_DONE:
+		rnic_ep_done(ep);
+		break;
+	default:
+		break;
+	}
+}
+
+/**
+ * rnic_startup() - do what an event demands
+ * @ep:		endpoint, @lock held; the caller has a reference of its own
+ * @event:	the event
+ * @status:	what to tell the consumer: 0, or why it failed
+ *
+ * What cannot be carried out becomes a local error, code 5 where there is a
+ * Terminate to carry it (P2P-41). No table row for that has an action that fails.
+ *
+ * Return: 0; -EINVAL when the event means nothing now; another -errno when it
+ * became a local error.
+ */
+int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
+{
+	const struct mpa_step *step = mpa_step(ep->state, event);
+	int ret;
+
+	lockdep_assert_held(&ep->lock);
+	if (!step)
+		return -EINVAL;
+	ret = carry_out(ep, step->actions, status);
+	if (ret) {
+		ep->fault = WIRE_MPA_LOCAL;
+		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
+		return ret;
+	}
+	if (ep->state < MPA_OPERATING)
+		count(ep, event);
+	enter(ep, step->next);
+	return 0;
+}
+
+/*
+ * iw_cm's events have one octet for the length of Private Data. What its consumer
+ * could not be given makes the frame an improper one (NEG-17).
+ */
+static bool too_much(const struct mpa_frame *f)
+{
+	return f->pd_len > U8_MAX;
+}
+
+/* What has happened? Each returns the event, and sets the status to tell. */
+
+static enum mpa_event tcp_progress(struct rnic_ep *ep, int *status)
+{
+	*status = -ECONNREFUSED;
+	if (!ep->s.sock)
+		return MPA_ON_TCP_FAILED;
+	if (rnic_sock_established(&ep->s))
+		return MPA_ON_TCP_UP;
+	if (!rnic_sock_peer_closed(&ep->s) && !rnic_sock_error(&ep->s))
+		return MPA_ON_NOTHING;
+	/* Also a peer that accepted and closed before we looked. */
+	if (rnic_sock_error(&ep->s))
+		*status = rnic_sock_error(&ep->s);
+	return MPA_ON_TCP_FAILED;
+}
+
+/*
+ * A peer that knows revision 1 only closes on an enhanced Request, before it has
+ * said anything (P2P-46, P2P-47).
+ */
+static enum mpa_event stream_ended(struct rnic_ep *ep, int err, int *status)
+{
+	*status = err;
+	if (ep->state == MPA_WAIT_REPLY && ep->req.enhanced && !ep->have &&
+	    (err == -ECONNRESET || err == -EPIPE))
+		return MPA_ON_OLD_PEER;
+	return MPA_ON_CLOSED;
+}
+
+static enum mpa_event reply_arrived(struct rnic_ep *ep, int *status)
+{
+	if (mpa_frame_parse(&ep->rep, ep->frame, MPA_REPLY, &ep->peer_pd) ||
+	    too_much(&ep->rep)) {
+		memset(&ep->rep, 0, sizeof(ep->rep));
+		return MPA_ON_BAD_FRAME;
+	}
+	if (ep->rep.reject) {
+		*status = -ECONNREFUSED;
+		return MPA_ON_REJECTED;
+	}
+	ep->fault = mpa_conclude(&ep->agreed, &ep->own, &ep->req, &ep->rep);
+	if (ep->fault)
+		return MPA_ON_UNMATCHED;
+	*status = 0;
+	return ep->agreed.rtr_frame ? MPA_ON_ACCEPTED_RTR : MPA_ON_ACCEPTED;
+}
+
+/**
+ * rnic_startup_early() - did anything arrive before our Reply?
+ * @ep:		endpoint whose Request was received, @lock held
+ * @status:	set to what that means
+ *
+ * Return: MPA_ON_NOTHING, as it should be (DUAL-07), or what it was.
+ */
+enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status)
+{
+	*status = -ECONNRESET;
+	if (rnic_sock_unread(&ep->s))
+		return MPA_ON_OCTETS;
+	return rnic_sock_peer_closed(&ep->s) ? MPA_ON_CLOSED : MPA_ON_NOTHING;
+}
+
+static enum mpa_event request_arrived(struct rnic_ep *ep, int *status)
+{
+	enum mpa_event early = rnic_startup_early(ep, status);
+
+	if (mpa_frame_parse(&ep->req, ep->frame, MPA_REQUEST, &ep->peer_pd) ||
+	    too_much(&ep->req) || !mpa_request_acceptable(&ep->req, &ep->own))
+		return MPA_ON_BAD_FRAME;
+	return early ? early : MPA_ON_REQUEST;
+}
+
+/* It says nothing but that it is there. */
+static enum mpa_event rtr_arrived(struct rnic_ep *ep, int *status)
+{
+	struct mpa_frame f;
+	const u8 *pd;
+
+	if (mpa_frame_parse(&f, ep->frame, MPA_RTR, &pd))
+		return MPA_ON_BAD_FRAME;
+	*status = 0;
+	return MPA_ON_RTR;
+}
+
+static const struct {
+	enum mpa_kind kind;
+	enum mpa_event (*arrived)(struct rnic_ep *ep, int *status);
+} due[MPA_STATES] = {
+	[MPA_WAIT_REPLY]	= { MPA_REPLY, reply_arrived },
+	[MPA_WAIT_REQUEST]	= { MPA_REQUEST, request_arrived },
+	[MPA_WAIT_RTR]		= { MPA_RTR, rtr_arrived },
+};
+
+/* Read the frame that is due, never beyond it: FPDUs may follow (NEG-37). */
+static enum mpa_event frame_progress(struct rnic_ep *ep, int *status)
+{
+	enum wire_err err;
+	u32 need;
+	int ret;
+
+	for (;;) {
+		need = mpa_frame_need(ep->frame, ep->have, due[ep->state].kind, &err);
+		*status = -EPROTO;
+		if (err)
+			return MPA_ON_BAD_FRAME;
+		if (ep->have == need)
+			return due[ep->state].arrived(ep, status);
+		ret = rnic_sock_recv(&ep->s, ep->frame + ep->have, need - ep->have);
+		if (ret == -EAGAIN)
+			return MPA_ON_NOTHING;
+		if (ret <= 0)
+			return stream_ended(ep, ret ? ret : -ECONNRESET, status);
+		ep->have += ret;
+	}
+}
+
+static enum mpa_event happened(struct rnic_ep *ep, int *status)
+{
+	switch (ep->state) {
+	case MPA_CONNECTING:
+		return tcp_progress(ep, status);
+	case MPA_WAIT_REPLY:
+	case MPA_WAIT_REQUEST:
+	case MPA_WAIT_RTR:
+		return frame_progress(ep, status);
+	case MPA_WAIT_CONSUMER:
+		return rnic_startup_early(ep, status);
+	case MPA_OPERATING:
+		rnic_qp_kick(ep->qp);	/* it knows best, its deadline too */
+		return MPA_ON_NOTHING;
+	case MPA_LINGER:
+		return rnic_linger_on(ep);
+	default:
+		return MPA_ON_NOTHING;
+	}
+}
+
+/* Did somebody end it, or time? Return: yes, and it has. */
+static bool cut_short(struct rnic_ep *ep)
+{
+	enum mpa_event cut = READ_ONCE(ep->cut);
+
+	if (cut && !rnic_startup(ep, cut, -ECONNABORTED))
+		return true;
+	return rnic_ep_expired(ep) && !rnic_startup(ep, MPA_ON_TIME_OVER, -ETIMEDOUT);
+}
+
+/* The work of an endpoint. */
+void rnic_startup_work(struct work_struct *work)
+{
+	struct rnic_ep *ep = container_of(work, struct rnic_ep, work);
+	enum mpa_event event;
+	int status = 0;
+
+	mutex_lock(&ep->lock);
+	if (!cut_short(ep)) {
+		event = happened(ep, &status);
+		if (event)
+			rnic_startup(ep, event, status);
+	}
+	mutex_unlock(&ep->lock);
+	rnic_ep_put(ep);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The startup machine: one row for each state and what can happen in it.
+ *
+ * A startup that goes wrong ends in one of three ways, by what the peer can
+ * still understand:
+ *
+ *	before the frames are through	TCP is closed (ERR-07, ERR-17, NEG-22)
+ *	the Reply is still ours to send	it rejects, then TCP is closed (NEG-23)
+ *	FPDUs may be sent by us		a Terminate, code 5 to 7 (P2P-17, P2P-35,
+ *					P2P-41), then TCP is closed
+ *
+ * A responder in MPA_WAIT_RTR has neither a Reply nor FPDUs to send: it closes. A
+ * local error there means that the RtR frame has come, and could not be followed.
+ */
+#include <linux/bits.h>
+#include <linux/stddef.h>
+#include <wire/machine.h>
+
+#define DO(action)	BIT(MPA_DO_##action)
+#define TO(state, do)	{ .actions = (do), .next = MPA_##state }
+
+/* A row that is not empty has an action, or leads elsewhere than to state 0. */
+static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
+	[MPA_CONNECTING] = {
+		[MPA_ON_TCP_UP]		= TO(WAIT_REPLY, DO(REQUEST)),
+		[MPA_ON_TCP_FAILED]	= TO(DONE, DO(TELL)),
+		[MPA_ON_LOCAL_ERROR]	= TO(DONE, DO(TELL)),
+		[MPA_ON_TIME_OVER]	= TO(DONE, DO(TELL)),
+		[MPA_ON_CONSUMER_GONE]	= TO(DONE, DO(TELL)),
+		[MPA_ON_DEVICE_GONE]	= TO(DONE, DO(TELL)),
+	},
+	[MPA_WAIT_REPLY] = {
+		[MPA_ON_OLD_PEER]	= TO(CONNECTING, DO(RETRY)),
+		[MPA_ON_CLOSED]		= TO(DONE, DO(TELL)),
+		[MPA_ON_BAD_FRAME]	= TO(DONE, DO(TELL)),
+		[MPA_ON_ACCEPTED]	= TO(OPERATING, DO(ATTACH_OPEN) | DO(TELL)),
+		[MPA_ON_ACCEPTED_RTR]	= TO(OPERATING, DO(RTR) | DO(ATTACH_OPEN) | DO(TELL)),
+		[MPA_ON_UNMATCHED]	= TO(LINGER, DO(TERMINATE) | DO(TELL)),
+		[MPA_ON_REJECTED]	= TO(LINGER, DO(TELL)),
+		[MPA_ON_LOCAL_ERROR]	= TO(LINGER, DO(TERMINATE) | DO(TELL)),
+		[MPA_ON_TIME_OVER]	= TO(DONE, DO(TELL)),
+		[MPA_ON_CONSUMER_GONE]	= TO(DONE, DO(TELL)),
+		[MPA_ON_DEVICE_GONE]	= TO(DONE, DO(TELL)),
+	},
+	[MPA_WAIT_REQUEST] = {
+		[MPA_ON_CLOSED]		= TO(DONE, 0),
+		[MPA_ON_OCTETS]		= TO(DONE, 0),
+		[MPA_ON_BAD_FRAME]	= TO(DONE, 0),
+		[MPA_ON_REQUEST]	= TO(WAIT_CONSUMER, DO(ASK)),
+		[MPA_ON_LOCAL_ERROR]	= TO(DONE, 0),
+		[MPA_ON_TIME_OVER]	= TO(DONE, 0),
+		[MPA_ON_CONSUMER_GONE]	= TO(DONE, 0),
+		[MPA_ON_DEVICE_GONE]	= TO(DONE, 0),
+	},
+	[MPA_WAIT_CONSUMER] = {
+		[MPA_ON_CLOSED]		= TO(DONE, 0),
+		[MPA_ON_OCTETS]		= TO(DONE, 0),
+		[MPA_ON_ACCEPT]		= TO(OPERATING, DO(ATTACH) | DO(REPLY) | DO(TELL)),
+		[MPA_ON_ACCEPT_RTR]	= TO(WAIT_RTR, DO(REPLY)),
+		[MPA_ON_REJECT]		= TO(LINGER, DO(REJECT)),
+		[MPA_ON_LOCAL_ERROR]	= TO(LINGER, DO(REJECT)),
+		[MPA_ON_TIME_OVER]	= TO(DONE, 0),
+		[MPA_ON_CONSUMER_GONE]	= TO(DONE, 0),
+		[MPA_ON_DEVICE_GONE]	= TO(DONE, 0),
+	},
+	/* The consumer accepted: it has to be told, good or bad, and of the end. */
+	[MPA_WAIT_RTR] = {
+		[MPA_ON_CLOSED]		= TO(DONE, DO(TELL) | DO(CLOSE)),
+		[MPA_ON_BAD_FRAME]	= TO(DONE, DO(TELL) | DO(CLOSE)),
+		[MPA_ON_RTR]		= TO(OPERATING, DO(ATTACH_OPEN) | DO(TELL)),
+		[MPA_ON_LOCAL_ERROR]	= TO(LINGER, DO(TERMINATE) | DO(TELL) | DO(CLOSE)),
+		[MPA_ON_TIME_OVER]	= TO(DONE, DO(TELL) | DO(CLOSE)),
+		[MPA_ON_CONSUMER_GONE]	= TO(DONE, DO(TELL) | DO(CLOSE)),
+		[MPA_ON_DEVICE_GONE]	= TO(DONE, DO(TELL) | DO(CLOSE)),
+	},
+	/* All else is the queue pair's, its deadline too. */
+	[MPA_OPERATING] = {
+		[MPA_ON_ENDED]		= TO(LINGER, DO(CLOSE)),
+	},
+	[MPA_LINGER] = {
+		[MPA_ON_FLUSHED]	= TO(DONE, 0),
+		[MPA_ON_TIME_OVER]	= TO(DONE, DO(ABORT)),
+		[MPA_ON_DEVICE_GONE]	= TO(DONE, DO(ABORT)),
+	},
+};
+
+const struct mpa_step *mpa_step(enum mpa_state state, enum mpa_event event)
+{
+	const struct mpa_step *step;
+
+	if ((unsigned int)state >= MPA_STATES || (unsigned int)event >= MPA_EVENTS)
+		return NULL;
+	step = &table[state][event];
+	return step->actions || step->next ? step : NULL;
+}

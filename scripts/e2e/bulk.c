@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * bulk [-s SERVER] [-p PORT] [-o send|read] [-n COUNT] [-l LENGTH] [-d DEPTH]
+ *
+ * One connection that is kept busy: COUNT messages of LENGTH octets from a to b
+ * (Sends), or from b to a (Reads), DEPTH of them posted at any time; without a
+ * COUNT, until SIGINT. Every octet of every message is compared: the message's
+ * number says at which place of one noise buffer it begins. Ends with the number
+ * of messages.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+#define NOISE	(1 << 20)	/* octets of noise; the slots lie behind it */
+#define STEPS	512
+
+struct bulk {
+	struct pair p;
+	bool read;
+	uint64_t count;
+	size_t length, depth;
+};
+
+/* SIGINT is blocked and stays pending: it says that enough was sent. */
+static void block_sigint(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	check(!sigprocmask(SIG_BLOCK, &set, NULL), "sigprocmask: %m");
+}
+
+static bool enough(void)
+{
+	sigset_t set;
+
+	check(!sigpending(&set), "sigpending: %m");
+	return sigismember(&set, SIGINT);
+}
+
+static void make_noise(uint8_t *mem)
+{
+	uint64_t word = 0x9e3779b97f4a7c15;
+	size_t i;
+
+	for (i = 0; i < NOISE; i += sizeof(word)) {
+		word ^= word << 13;
+		word ^= word >> 7;
+		word ^= word << 17;
+		memcpy(mem + i, &word, sizeof(word));
+	}
+}
+
+/* Where in the noise a message begins. Any alignment. */
+static size_t place(uint64_t number)
+{
+	return number * 37 % STEPS;
+}
+
+static size_t slot(const struct bulk *b, uint64_t number)
+{
+	return NOISE + number % b->depth * b->length;
+}
+
+/* The slot of a message that is about to come must not hold it already. */
+static void post_one(struct bulk *b, uint64_t number)
+{
+	struct side *sink = b->read ? &b->p.a : &b->p.b;
+	struct ibv_sge to = sge(sink, slot(b, number), b->length);
+	struct ibv_sge from = sge(&b->p.a, place(number), b->length);
+
+	memset(sink->mem + slot(b, number), 0xee, b->length);
+	if (b->read) {
+		post(&b->p.a, number, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &to, 1,
+		     (uintptr_t)b->p.b.mem + place(number), b->p.b.mr->rkey);
+		return;
+	}
+	post_recv(&b->p.b, number, &to, 1);
+	post(&b->p.a, number, IBV_WR_SEND, IBV_SEND_SIGNALED, &from, 1, 0, 0);
+}
+
+static void check_one(struct bulk *b, uint64_t number)
+{
+	const uint8_t *got = (b->read ? b->p.a.mem : b->p.b.mem) + slot(b, number);
+	const uint8_t *want = b->p.a.mem + place(number);
+	size_t i;
+
+	if (!memcmp(got, want, b->length))
+		return;
+	for (i = 0; got[i] == want[i]; i++)
+		;
+	fail("message %llu: octet %zu of %zu is %02x, not %02x",
+	     (unsigned long long)number, i, b->length, got[i], want[i]);
+}
+
+static uint64_t run(struct bulk *b)
+{
+	uint64_t posted = 0, done;
+
+	for (done = 0;; done++) {
+		while (posted < done + b->depth && posted < b->count && !enough())
+			post_one(b, posted++);
+		if (done == posted)
+			return done;
+		if (!b->read)
+			wc_expect(&b->p.b, done, IBV_WC_SUCCESS);
+		check_one(b, done);
+		wc_expect(&b->p.a, done, IBV_WC_SUCCESS);
+	}
+}
+
+static void parse(struct bulk *b, int argc, char **argv)
+{
+	int opt;
+
+	while ((opt = getopt(argc, argv, "s:p:o:n:l:d:")) != -1) {
+		if (opt == 's')
+			probe_server(optarg, 0);
+		else if (opt == 'p')
+			probe_server(NULL, atoi(optarg));
+		else if (opt == 'o')
+			b->read = !strcmp(optarg, "read");
+		else if (opt == 'n')
+			b->count = strtoull(optarg, NULL, 0);
+		else if (opt == 'l')
+			b->length = strtoul(optarg, NULL, 0);
+		else if (opt == 'd')
+			b->depth = strtoul(optarg, NULL, 0);
+		else
+			exit(2);
+	}
+	check(b->length + STEPS <= NOISE && b->depth * b->length <= MEM_SIZE - NOISE,
+	      "that does not fit into the memory");
+}
+
+int main(int argc, char **argv)
+{
+	struct bulk b = { .count = UINT64_MAX, .length = 60000, .depth = 32 };
+	struct options opt = defaults;
+
+	parse(&b, argc, argv);
+	block_sigint();
+	opt.ird = 16;
+	opt.ord = 16;
+	pair_open(&b.p, &opt);
+	make_noise(b.p.a.mem);
+	make_noise(b.p.b.mem);
+	hello(&b.p);
+	printf("%llu messages\n", (unsigned long long)run(&b));
+	pair_close(&b.p);
+	return 0;
+}

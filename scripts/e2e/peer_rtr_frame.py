@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""peer_rtr_frame.py NAME...: the RtR frame of seed 003, and how connections end.
+
+Either role; the device is the responder where a test begins with serving(), else
+the initiator.
+"""
+import socket
+import struct
+import sys
+import time
+
+from peer import (
+    C, Conn, F5, M, Moves, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, RESPONSE, S, SLOW,
+    Settings, V4, V6, enhanced, fpdu, frame, main, read_request)
+from peer_initiator import ACCEPT, Called
+from peer_responder import call, opened, serving
+
+TESTS = {}
+# By its octets (HIST-18); in text it would be "Rtr"
+RTR = bytes.fromhex("4d504120494420527452204672616d65")
+RTR_FRAME = frame(RTR, C)
+WANTS = frame(REQUEST, C | S, 1, b"h")
+AWAITS = frame(REPLY, C | S)
+
+
+def test(function):
+    TESTS[function.__name__] = function
+    return function
+
+
+# --- the RtR frame, the device as responder ---
+
+@test
+def rtr_taken():
+    """It opens the stream: the accepting side sends first (HIST-16, HIST-17)"""
+    with Settings(rtr_frame=1), serving() as program:
+        for rtr in RTR_FRAME, frame(RTR, 0xFF), frame(RTR, 0, 1, b"data"), \
+                frame(RTR, C, 1, bytes(512)):
+            for piece in None, 1:
+                with Moves(startups_ok=1, startups_failed=0), \
+                        opened(WANTS, piece=piece) as conn:
+                    assert (conn.reply.flags, conn.reply.rev) == (C | S, 1)
+                    conn.quiet(0.1)
+                    assert "ESTABLISHED" not in [line[0] for line in program.seen()]
+                    conn.send(rtr, piece)
+                    assert conn.hear_send(1) == b"hello"
+                    conn.say(conn.message(b"second"))
+                    assert program.expect("ESTABLISHED")[1] == "0"
+                    assert program.expect("received")[1] == "6"
+                program.expect("DISCONNECTED")
+
+
+@test
+def rtr_and_fpdu():
+    """FPDUs behind it in the same segment, with Markers both ways, IPv6"""
+    with Settings(rtr_frame=1, markers=1), serving(V6[1]) as program:
+        request = frame(REQUEST, C | M | S, 1, b"he")
+        for cut in None, 21, 30:
+            with opened(request, V6[1]) as conn:
+                octets = frame(RTR, C | M) + conn.build(conn.message(b"first")) + \
+                    conn.build(conn.message(b"second"))
+                conn.send(octets[:cut])
+                assert conn.hear_send(1) == b"hello"
+                conn.send(octets[len(octets) if cut is None else cut:])
+                assert conn.hear_send(2) == b"first" and conn.hear_send(3) == b"second"
+            program.expect("DISCONNECTED")
+
+
+def no_rtr_frames():
+    yield fpdu(0, b"\x41\x43" + bytes(16))      # an FPDU too early
+    yield frame(RTR[:15] + b"f", C)
+    yield frame(b"MPA ID Rtr Frame", C)         # HIST-18
+    for key in REQUEST, REPLY:
+        yield frame(key, C)
+    for rev in 0, 2:
+        yield frame(RTR, C, rev)
+    yield frame(RTR, C, length=513)
+
+
+@test
+def rtr_bad():
+    """What is no RtR frame closes TCP, and the program is told once"""
+    with Settings(rtr_frame=1), serving() as program:
+        for octets in no_rtr_frames():
+            print(octets[:24], flush=True)
+            with Moves(startups_failed=1, startups_ok=0, tx_terminate=0), \
+                    opened(WANTS) as conn:
+                conn.send(octets)
+                conn.ended()
+                assert program.expect("ESTABLISHED")[1] == "-71"
+                program.expect("DISCONNECTED")
+        for part in Conn.finish, Conn.reset:
+            for n in 0, 1, 19:
+                with Moves(startups_failed=1), opened(WANTS) as conn:
+                    conn.send(RTR_FRAME[:n])
+                    part(conn)
+                    program.expect("ESTABLISHED")
+                    program.expect("DISCONNECTED")
+
+
+@test
+def rtr_late():
+    """The deadline covers it, and a responder that waits counts as half-open"""
+    with Settings(rtr_frame=1, startup_timeout_ms=500 * int(SLOW), max_pending=1), \
+            serving() as program:
+        with Moves(startups_timeout=1, pending_overflow=1):
+            with opened(WANTS) as conn:
+                conn.send(RTR_FRAME[:19])
+                with call() as second:
+                    second.ended()
+                conn.ended()
+                assert program.expect("ESTABLISHED")[1] == "-110"
+                program.expect("DISCONNECTED")
+
+
+@test
+def rtr_not_wanted():
+    """Only with the setting, revision 1 and S; a reject does not wait for it"""
+    with serving() as program:
+        for on, request, flags in (0, frame(REQUEST, C | S, 1, b"e"), C), \
+                (1, frame(REQUEST, C, 1, b"e"), C), (1, F5, C | S), \
+                (1, frame(REQUEST, C | 0xF, 1, b"e"), C):
+            with Settings(rtr_frame=on), opened(request) as conn:
+                assert conn.reply.flags == flags, hex(conn.reply.flags)
+                conn.say(conn.message(b"first"))
+                assert program.expect("received")[1] == "5"
+            program.expect("DISCONNECTED")
+        with Settings(rtr_frame=1), call() as conn:
+            conn.send(frame(REQUEST, C | S, 1, b"x"))
+            rep = conn.startup()
+            assert rep.flags == C | R and rep.pd == b"no"
+            conn.ended()
+        # To who does not know it, it is the beginning of a long FPDU (HIST-16).
+        with opened(frame(REQUEST, C | S, 1, b"e")) as conn:
+            with Moves(conn_reset=1):
+                conn.send(RTR_FRAME)
+                conn.finish()
+                conn.ended()
+                program.expect("DISCONNECTED")
+        with opened(frame(REQUEST, C | S, 1, b"e")) as conn:
+            with Moves(rx_crc_errors=1):
+                conn.send(RTR_FRAME + bytes(20000))
+                conn.ended()
+                program.expect("DISCONNECTED")
+
+
+# --- the RtR frame, the device as initiator ---
+
+@test
+def rtr_sent():
+    """Asked for at revision 1, sent when the Reply has S, before all FPDUs"""
+    for markers in 0, 1:
+        for flags in C | S, S, C | M | S:
+            for piece in None, 1:
+                with Settings(rtr_frame=1, markers=markers), \
+                        Moves(startups_ok=1), Called("he") as caller:
+                    req = caller.conn.request
+                    assert (req.flags, req.rev) == (C | S | M * markers, 1)
+                    assert len(req.pd) == 16, "enhanced data"
+                    conn = caller.reply(frame(REPLY, flags), piece)
+                    got = conn.take(20)
+                    want = frame(RTR, flags & C | M * markers)
+                    assert got == want, got.hex() + ", expected " + want.hex()
+                    caller.established()
+                    assert conn.hear_send(1) == b"hello"
+                    conn.say(conn.message(b"x"))
+                    assert conn.hear_send(2) == b"x"
+
+
+@test
+def rtr_ignored():
+    """A peer that does not know S: plain revision 1, no third frame (HIST-17)"""
+    for reply in ACCEPT, frame(REPLY, C, 1, b"pd"), frame(REPLY, C, 2), frame(REPLY, C | 0xF):
+        with Settings(rtr_frame=1), Moves(startups_ok=1), Called("he") as caller:
+            conn = caller.reply(reply)
+            caller.established()
+            assert conn.hear_send(1) == b"hello"
+            conn.say(conn.message(b"x"))
+            assert conn.hear_send(2) == b"x"
+    # enhanced data that was not asked for changes nothing
+    with Settings(rtr_frame=1), Called() as caller:
+        caller.reply(enhanced(REPLY, C, PEER | 1, OFFER_WRITE | 1))
+        caller.established()
+    for flags in R, R | S:
+        with Settings(rtr_frame=1), Moves(startups_rejected=1), Called() as caller:
+            caller.conn.send(frame(REPLY, C | flags, 1, b"busy"))
+            assert caller.refused("REJECTED", -111)[4:] == ["4", b"busy".hex()]
+            caller.conn.ended()
+    with Settings(rtr_frame=1), Moves(startups_failed=1, startups_fallback=0), \
+            Called() as caller:
+        caller.conn.finish()
+        caller.refused("REJECTED", -104)
+
+
+# --- local errors ---
+
+@test
+def local_error():
+    """A Reply that we cannot follow up: code 5 (P2P-41); an accept: a reject"""
+    for reply in ACCEPT, frame(REPLY, C | M), enhanced(REPLY, C, PEER | 4, OFFER_WRITE | 4):
+        with Moves(startups_failed=1, tx_terminate=1), Called("b") as caller:
+            conn = caller.reply(reply + bytes(3000))      # unread: no reset (CONN-20)
+            assert caller.program.expect("CONNECT_ERROR")[1] == "-22"
+            conn.terminated("2/0/5")
+    with serving() as program:
+        for request in frame(REQUEST, C, 1, b"b"), enhanced(REQUEST, C, 1, 1, b"b"):
+            with Moves(startups_failed=1), call() as conn:
+                conn.send(request)
+                rep = conn.startup()
+                assert rep.flags & R and not rep.pd, "not rejected"
+                conn.ended()
+                program.expect("unaccepted")
+        with Settings(rtr_frame=1), Moves(startups_failed=1, tx_terminate=1), \
+                opened(frame(REQUEST, C | S, 1, b"B")) as conn:
+            time.sleep(0.2 * SLOW)      # for the program to break its queue pair
+            conn.send(RTR_FRAME)
+            conn.terminated("2/0/5")
+            assert program.expect("ESTABLISHED")[1] == "-22"
+            program.expect("DISCONNECTED")
+
+
+# --- Private Data ---
+
+@test
+def private_data_256():
+    """iw_cm's length is one octet: what it cannot tell is refused (NEG-17, NEG-18)"""
+    for n in 254, 255, 256, 257, 511, 512:
+        pd = bytes(1 + i % 255 for i in range(n))
+        for reject in 0, R:
+            with Moves(startups_failed=int(n > 255)), Called() as caller:
+                caller.conn.send(frame(REPLY, C | reject, 1, pd), 100)
+                if n > 255:
+                    caller.program.expect("CONNECT_ERROR")
+                    continue
+                line = caller.program.expect("REJECTED" if reject else "ESTABLISHED")
+                assert line[4:] == [str(n), pd.hex()], line
+    with serving() as program:
+        for n in 256, 512:
+            pd = bytes(0x80 | i & 0x7F for i in range(n))
+            with Moves(startups_failed=1), call() as conn:
+                conn.send(frame(REQUEST, C, 1, pd))
+                conn.ended()
+
+
+# --- the end of a connection ---
+
+def slow_reader():
+    """A connection of ours that takes little at a time"""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    sock.connect((V4[1], PORT))
+    conn = Conn(sock)
+    conn.send(frame(REQUEST, C, 1, b"e"))
+    conn.reply = conn.startup()
+    conn.stag, conn.at, _ = struct.unpack(">IQI", conn.reply.pd)
+    return conn.agree(C, conn.reply.flags)
+
+
+@test
+def half_close():
+    """Our FIN ends one direction: what we asked for still comes (CONN-17, CONN-18)"""
+    with serving() as program:
+        with slow_reader() as conn, Moves(conn_reset=0, rx_read_request=4):
+            for i in range(4):
+                conn.say(read_request(i + 1, (i, 0), 65536, (conn.stag, conn.at)))
+            conn.finish()
+            for i in range(4):
+                got = 0
+                while got < 65536:
+                    s = conn.hear()
+                    assert s, "the stream ends in response %d, octet %d" % (i, got)
+                    assert (s.opcode, s.stag, s.to) == (RESPONSE, i, got)
+                    got += len(s.data)
+            conn.ended()
+            program.expect("DISCONNECTED")
+
+
+@test
+def half_close_stalls():
+    """Who closes one half and takes nothing does not keep us (SEC-13)"""
+    with serving() as program:
+        with slow_reader() as conn:
+            for i in range(4):
+                conn.say(read_request(i + 1, (i, 0), 65536, (conn.stag, conn.at)))
+            conn.finish()
+            begin = time.monotonic()
+            end = begin + 15 * SLOW
+            while "DISCONNECTED" not in [line[0] for line in program.seen()]:
+                assert time.monotonic() < end, "kept for ever"
+                time.sleep(0.05)
+
+
+@test
+def last_words():
+    """All that was posted before a disconnect arrives, then FIN (CONN-20)"""
+    for finish in False, True:
+        with Called("q") as caller, Moves(conn_reset=0):
+            conn = caller.reply(ACCEPT)
+            caller.program.expect("quit")
+            if finish:
+                conn.finish()   # our FIN does not cut it short either
+            for i in range(8):
+                assert conn.hear_send(i + 1) == bytes([0x30 + i]) * 16384
+            conn.ended()
+    # not what may not be sent yet (NEG-30): FIN alone
+    with serving() as program:
+        with opened(frame(REQUEST, C, 1, b"q")) as conn:
+            program.expect("quit")
+            conn.ended()
+        program.expect("DISCONNECTED")
+
+
+@test
+def unread():
+    """Data on its way does not reset our Terminate or reject away (CONN-20, ERR-11)"""
+    with serving() as program:
+        with opened() as conn:
+            conn.echo(4)
+            bad = conn.build(conn.message(b"bad"), crc=1)
+            conn.sock.settimeout(5 * SLOW)
+            conn.send(bad + bytes(3000000))
+            conn.terminated("2/0/2")
+        program.expect("DISCONNECTED")
+        with call() as conn:
+            conn.send(frame(REQUEST, C, 1, b"x"))
+            conn.send(b"plain octets, since you reject " * 100)
+            octets = conn.take(22)
+            # the octets may be seen before the program rejects (DUAL-07)
+            assert not octets or octets[16] & R and octets[20:] == b"no"
+
+
+@test
+def after_reject():
+    """TCP after a reject, either way: it ends by FIN, not by a reset (NEG-24, NEG-28)"""
+    with serving():
+        with call() as conn:
+            conn.send(frame(REQUEST, C, 1, b"x"))
+            rep = conn.startup()
+            assert rep.flags & R and rep.pd == b"no"
+            conn.send(b"HTTP, then?\r\n" * 1000)
+            assert conn.sock.recv(1) == b"", "no FIN"
+            conn.send(b"more\r\n")      # our half is open still
+    with Called() as caller:
+        caller.conn.send(frame(REPLY, C | R, 1, b"no") + b"plain octets")
+        caller.refused("REJECTED", -111)
+        caller.conn.send(b"more\r\n" * 1000)
+        assert caller.conn.sock.recv(1) == b"", "no FIN"
+
+
+@test
+def streaming():
+    """There is no streaming mode: octets before a Request end it (CONN-01, CONN-13)"""
+    with serving() as program:
+        for octets in b"hello\n", b"M", b"MPA ID Req FramE":
+            with Moves(startups_failed=1), call() as conn:
+                conn.send(octets)
+                if octets == b"M":
+                    conn.quiet(0.1)
+                    conn.send(b"Z")
+                conn.ended()
+        assert not program.seen(), "the program was told"
+    # whoever listens at TCP is the responder (CONN-02)
+    with Moves(startups_failed=1), Called() as caller:
+        caller.conn.send(frame(REQUEST, C))
+        caller.refused("CONNECT_ERROR", -71)
+        caller.conn.ended()
+
+
+@test
+def reset_at_once():
+    """Each connection reset before its Request is counted once (CONN-24)"""
+    with serving() as program:
+        with Moves(startups_failed=100):
+            for _ in range(100):
+                call().reset()
+        assert not program.seen(), "the program was told"
+
+
+@test
+def boundary():
+    """FIN between FPDUs is a close, inside one it is not (GAP-08, CONN-18)"""
+    with serving() as program:
+        for cut, lost in (None, 0), (1, 1), (4, 1), (-1, 1):
+            with opened() as conn, Moves(conn_reset=lost):
+                conn.echo(100, 0, 5)
+                if cut:
+                    conn.send(conn.build(conn.message(b"cut short"))[:cut])
+                conn.finish()
+                assert conn.hear() is None
+                program.expect("DISCONNECTED")
+
+
+if __name__ == "__main__":
+    main(TESTS, sys.argv[1:] or TESTS)

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""segments.py PCAP [PORT [FROM-TO...]]: do TCP segments begin with FPDUs?
+
+Follows every connection of a capture (with PORT: only those of that server port)
+from its SYN on: startup frames, then FPDUs by their lengths, through Markers where
+the other end asked for them (RFC 5044, 4.3: each Marker is checked against the
+chain of lengths). With the first octet of every FPDU known, each segment that has
+payload behind the startup is looked at. A Marker before a length field belongs to
+the FPDU behind it (5044, 4.3), so such a segment begins with an FPDU too.
+
+One line a direction, and for each window FROM-TO (seconds of the capture's clock):
+
+  a=ADDR.PORT b=ADDR.PORT markers=0|1 segments=N aligned=N again=N again_aligned=N
+  fpdus=N full=SIZE longest=SIZE begins=POS tail=OCTETS
+
+segments counts all with payload, again those of them that bring octets seen
+before. fpdus are those whose first octet was first sent in the window; full is
+the longest of them on the wire, longest the longest segment. tail is what is behind
+the last whole FPDU. A frame that is longer than an Ethernet of that MSS sends, a
+GSO buffer, is no segment: the SYNs' MSS bounds them, and more is an error.
+"""
+import struct
+import sys
+from bisect import bisect_left, bisect_right
+
+KEYS = {b"MPA ID Req Frame": "request", b"MPA ID Rep Frame": "reply"}
+SPACING = 512
+SYN, RST = 2, 4
+
+
+class Broken(Exception):
+    """The capture does not show what it should."""
+
+
+def read(name):
+    with open(name, "rb") as file:
+        return bytearray(file.read())
+
+
+def packets(data):
+    """(time, frame) of each packet of a pcap file of Ethernet frames."""
+    order = "<" if data[:1] in b"\xd4\x4d" else ">"
+    magic, _, _, _, _, _, link = struct.unpack(order + "IHHiIII", data[:24])
+    if magic not in (0xA1B2C3D4, 0xA1B23C4D) or link != 1:
+        raise Broken("not a pcap of Ethernet frames")
+    unit = 1e9 if magic == 0xA1B23C4D else 1e6
+    at = 24
+    while at + 16 <= len(data):
+        seconds, part, kept, length = struct.unpack_from(order + "IIII", data, at)
+        if kept != length:
+            raise Broken("a frame was cut off")
+        yield seconds + part / unit, memoryview(data)[at + 16 : at + 16 + kept]
+        at += 16 + kept
+
+
+def tcp_of(frame):
+    """(source, target, place of the TCP header, frame without padding) or None."""
+    kind = frame[12:14]
+    if kind == b"\x08\x00" and frame[23] == 6:
+        if struct.unpack_from(">H", frame, 20)[0] & 0x3FFF:
+            raise Broken("an IP fragment")
+        end = 14 + struct.unpack_from(">H", frame, 16)[0]
+        return bytes(frame[26:30]), bytes(frame[30:34]), 14 + (frame[14] & 15) * 4, frame[:end]
+    if kind == b"\x86\xdd" and frame[20] == 6:
+        end = 54 + struct.unpack_from(">H", frame, 18)[0]
+        return bytes(frame[22:38]), bytes(frame[38:54]), 54, frame[:end]
+    return None
+
+
+def mss_option(tcp):
+    options = bytes(tcp[20 : (tcp[12] >> 4) * 4])
+    while options and options[0]:
+        if options[0] == 1:
+            options = options[1:]
+            continue
+        if options[0] == 2:
+            return struct.unpack_from(">H", options, 2)[0]
+        options = options[max(options[1], 2) :]
+    raise Broken("a SYN without MSS")
+
+
+class Direction:
+    """What one end sent."""
+
+    def __init__(self, name):
+        self.name = name
+        self.server = False  # it answered the SYN
+        self.syn = None  # headers of the SYN
+        self.isn = None
+        self.mss = None  # what this end takes
+        self.head = None  # headers of a frame with payload
+        self.pieces = []  # (time, offset in the stream, payload)
+
+    def add(self, when, frame, place):
+        tcp = frame[place:]
+        seq = struct.unpack_from(">I", tcp, 4)[0]
+        payload = tcp[(tcp[12] >> 4) * 4 :]
+        if tcp[13] & SYN:
+            self.syn = bytes(frame), place
+            self.isn = seq
+            self.mss = mss_option(tcp)
+        elif len(payload):
+            if self.isn is None:
+                raise Broken(f"{self.name}: data before a SYN")
+            self.head = self.head or (bytes(frame[: -len(payload)]), place)
+            # Offsets stay small here: no capture holds 2 GiB.
+            self.pieces.append((when, (seq - self.isn - 1) & 0xFFFFFFFF, payload))
+
+    def stream(self):
+        """All octets in order. When a place was sent anew, TCP sent the same."""
+        data = bytearray()
+        for _, at, payload in sorted(self.pieces, key=lambda piece: piece[1]):
+            if at > len(data):
+                raise Broken(f"{self.name}: the capture has a hole at {len(data)}")
+            old = len(data) - at
+            if data[at : at + len(payload)] != payload[:old]:
+                raise Broken(f"{self.name}: octets changed between two transmissions")
+            if old < len(payload):
+                data += payload[old:]
+        return data
+
+
+def startup(data):
+    """(what, M, octets) of the startup frame at the start of a stream."""
+    what = KEYS.get(bytes(data[:16]))
+    if not what or len(data) < 20:
+        return None
+    size = 20 + struct.unpack_from(">H", data, 18)[0]
+    return what, data[16] >> 7, size
+
+
+def fpdus(data, start, markers):
+    """(offset, size) of each whole FPDU, then the offset behind the last."""
+    found, at, end = [], start, len(data)
+
+    def step(place, octets):
+        """Where `octets` of content that begin at `place` end; checks Markers."""
+        while octets:
+            grid = (place - start) % SPACING
+            if markers and grid == 0:
+                if place + 4 > end:
+                    return end + 1
+                back = struct.unpack_from(">H", data, place + 2)[0]
+                if back != (place - length_at if place > length_at else 0):
+                    raise Broken(f"Marker at {place - start} points back {back}")
+                place += 4
+                grid = 4
+            run = min(octets, SPACING - grid) if markers else octets
+            place += run
+            octets -= run
+        return place
+
+    while True:
+        length_at = at + 4 if markers and (at - start) % SPACING == 0 else at
+        if length_at + 2 > end:
+            return found, at
+        ulpdu = struct.unpack_from(">H", data, length_at)[0]
+        if not ulpdu:
+            raise Broken(f"an FPDU without content at {at - start}")
+        behind = step(at, (2 + ulpdu + 3) // 4 * 4 + 4)
+        if behind > end:
+            return found, at
+        found.append((at, behind - at))
+        at = behind
+
+
+class Sender:
+    """A direction with its FPDUs."""
+
+    def __init__(self, way, start, markers):
+        self.way, self.start, self.markers = way, start, markers
+        data = way.stream()
+        self.found, self.end = fpdus(data, start, markers)
+        self.starts = [at for at, _ in self.found]
+        self.tail = len(data) - self.end
+        self.sent_at = {}
+
+    def begins(self, at):
+        place = bisect_left(self.starts, at)
+        return at == self.end or place < len(self.starts) and self.starts[place] == at
+
+    def report(self, low, high, limit):
+        count = dict.fromkeys("segments aligned again again_aligned fpdus full longest".split(), 0)
+        top = self.start  # first octet never seen so far
+        for when, at, payload in self.way.pieces:
+            end = at + len(payload)
+            fresh, top = end > top, max(top, end)
+            if end <= self.start or not low <= when < high:
+                continue
+            if len(payload) > limit:
+                raise Broken(f"{self.way.name}: {len(payload)} octets are no segment, MSS {limit}")
+            good = self.begins(at)
+            count["segments"] += 1
+            count["aligned"] += good
+            count["longest"] = max(count["longest"], len(payload))
+            if not fresh:
+                count["again"] += 1
+                count["again_aligned"] += good
+                continue
+            for _, size in self.found[bisect_left(self.starts, at) : bisect_left(self.starts, end)]:
+                count["fpdus"] += 1
+                count["full"] = max(count["full"], size)
+        numbers = " ".join(f"{key}={value}" for key, value in count.items())
+        print(f"{self.way.name} markers={self.markers} {numbers} tail={self.tail}")
+
+
+def connections(data, port):
+    """Pairs of Directions, in order of their SYNs."""
+    ways, order = {}, []
+    for when, frame in packets(data):
+        parts = tcp_of(frame)
+        if not parts:
+            continue
+        source, target, place, frame = parts
+        tcp = frame[place:]
+        sport, dport = struct.unpack_from(">HH", tcp)
+        if port and port not in (sport, dport):
+            continue
+        here, there = (source, sport), (target, dport)
+        if tcp[13] & SYN and (here, there) not in ways:
+            ways[here, there] = Direction(f"from={sport} to={dport}")
+            order.append((here, there))
+        if (here, there) not in ways:
+            raise Broken(f"{sport} to {dport}: the capture does not begin with the SYN")
+        ways[here, there].add(when, frame, place)
+    for here, there in order[:]:
+        if (there, here) in order and order.index((here, there)) < order.index((there, here)):
+            ways[there, here].server = True
+            yield ways[here, there], ways[there, here]
+
+
+def main():
+    data = read(sys.argv[1])
+    port = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    windows = [tuple(map(float, w.split("-"))) for w in sys.argv[3:]] or [(0, float("inf"))]
+    seen = 0
+    for pair in connections(data, port):
+        frames = [startup(way.stream()) for way in pair]
+        if None in frames:
+            print(f"{pair[0].name}: no MPA startup")
+            continue
+        limit = min(way.mss for way in pair)
+        for me in 0, 1:
+            sender = Sender(pair[me], frames[me][2], frames[1 - me][1])
+            for low, high in windows:
+                sender.report(low, high, limit)
+                seen += 1
+    if not seen:
+        raise Broken("no MPA connection")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Broken as error:
+        sys.exit(f"segments.py: {error}")
