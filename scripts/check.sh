@@ -276,6 +276,15 @@ clean_up() {
 	done
 }
 
+# Is each requirement of the ledger shown by tests that ran and passed just now?
+check_requirements() {
+	local status=0
+	step "the table of requirements"
+	"$TOP/scripts/requirements.sh" "$OUT"/*.tap > "$OUT/requirements" || status=$?
+	cat "$OUT/requirements"
+	count "the table of requirements" "$OUT/requirements" $status
+}
+
 # The summary and the total
 finish() {
 	echo
@@ -320,4 +329,5 @@ debug)
 	;;
 esac
 count_guests
+[ "$what" != all ] || check_requirements
 finish
