@@ -37,7 +37,7 @@ LEFT_OUT=(
 note() {
 	passed=$((passed + $2))
 	failed=$((failed + $3))
-	summary+=("$(printf '%-34s %4d passed, %d failed%s' "$1" "$2" "$3" "${4:+: $4}")")
+	summary+=("$(printf '%-41s %4d passed, %d failed%s' "$1" "$2" "$3" "${4:+: $4}")")
 }
 
 # attempt NAME COMMAND...: a step that has no tests of its own
