@@ -129,7 +129,7 @@ routed_end() {
 		neigh add 10.77.$3.254 lladdr $5 dev $2 nud permanent
 		neigh add fd77:$3::fe lladdr $5 dev $2 nud permanent
 		route add default via 10.77.$3.254
-		-6 route add default via fd77:$3::fe dev $2
+		route add ::/0 via fd77:$3::fe dev $2
 	BATCH
 }
 
