@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * endpoint listen ADDRESS PORT | endpoint connect ADDRESS PORT [LETTERS]
+ * The program behind the device when its peer is peer.py. It does what it is told
+ * on its standard input, one line each:
  *
- * The program behind the device when its peer is peer.py. It tells what happens
- * to it, one line an event, and does what the Private Data of the Request, or
- * LETTERS, say:
+ *	listen ADDRESS PORT
+ *	connect ADDRESS PORT [LETTERS]
+ *
+ * and tells what happens to it, one line an event. What a connection is for is in
+ * LETTERS, or in the Private Data of the Request:
  *
  *	h	send "hello" as soon as the connection stands
  *	e	send back what arrives
  *	n	no receives are posted; s: receives of 16 octets
- *	x	reject; w: never answer
- *	q	send 8 messages of 16384 octets as soon as it stands, and disconnect
+ *	0	Read depths 0 (else 4)
+ *	x	reject; w: never answer; d: disconnect as soon as the connection stands
+ *	q	send 32 messages of 16384 octets as soon as it stands, and disconnect
  *	b	its queue pair is broken before it accepts, or while it connects
  *	B	its queue pair is broken when it has just accepted
  *
  * Its own Private Data is where the peer may read and write: STag, address,
- * length, in network order.
+ * length, in network order. "freed W R" is the last line of a connection: how many
+ * octets of that window, and of the rest of the region, are not zero. Around the
+ * region is memory that nobody may write to.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -28,6 +34,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <rdma/rdma_cma.h>
 #include <infiniband/verbs.h>
 
@@ -37,6 +44,8 @@
 #define WINDOW		(SENDS + RECEIVES * SLOT)	/* offset of the peer's part */
 #define WINDOW_SIZE	65536
 #define MEM_SIZE	(WINDOW + WINDOW_SIZE)
+#define GUARD		4096	/* octets before and behind the region */
+#define GUARD_OCTET	0x5a
 #define HELLO		99
 
 struct window {
@@ -91,6 +100,34 @@ static int wants(const struct conn *c, char letter)
 	return !!strchr(c->letters, letter);
 }
 
+static char *new_memory(void)
+{
+	char *all = aligned_alloc(4096, GUARD + MEM_SIZE + GUARD);
+
+	if (!all)
+		die("aligned_alloc");
+	memset(all, GUARD_OCTET, GUARD + MEM_SIZE + GUARD);
+	return memset(all + GUARD, 0, MEM_SIZE);
+}
+
+static unsigned int not_zero(const char *p, size_t len)
+{
+	unsigned int n = 0;
+
+	while (len--)
+		n += !!*p++;
+	return n;
+}
+
+static void check_guards(const char *mem)
+{
+	size_t i;
+
+	for (i = 0; i < GUARD; i++)
+		if (mem[i - GUARD] != GUARD_OCTET || mem[MEM_SIZE + i] != GUARD_OCTET)
+			die("memory outside the region was written to");
+}
+
 static void post_recv(struct conn *c, uint64_t slot)
 {
 	struct ibv_sge sge = {
@@ -120,13 +157,7 @@ static void post_send(struct conn *c, uint64_t slot, const void *data, uint32_t 
 
 static struct conn *new_conn(struct rdma_cm_id *id, const void *letters, size_t len)
 {
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 64, .max_recv_wr = 64,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
-	};
 	struct conn *c = calloc(1, sizeof(*c));
-	uint64_t i;
 
 	if (!c)
 		die("calloc");
@@ -134,25 +165,36 @@ static struct conn *new_conn(struct rdma_cm_id *id, const void *letters, size_t 
 		memcpy(c->letters, letters, len < 255 ? len : 255);
 	c->id = id;
 	id->context = c;
-	c->mem = aligned_alloc(4096, MEM_SIZE);
-	c->pd = ibv_alloc_pd(id->verbs);
-	c->cq = ibv_create_cq(id->verbs, 256, NULL, NULL, 0);
-	if (!c->mem || !c->pd || !c->cq)
+	c->next = conns;
+	conns = c;
+	return c;
+}
+
+/* What the connection needs of the device, which is known now. */
+static void equip(struct conn *c)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 64, .max_recv_wr = 64,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	uint64_t i;
+
+	c->mem = new_memory();
+	c->pd = ibv_alloc_pd(c->id->verbs);
+	c->cq = ibv_create_cq(c->id->verbs, 256, NULL, NULL, 0);
+	if (!c->pd || !c->cq)
 		die("objects");
-	memset(c->mem, 0, MEM_SIZE);
 	c->mr = ibv_reg_mr(c->pd, c->mem, MEM_SIZE, IBV_ACCESS_LOCAL_WRITE |
 			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	if (!c->mr)
 		die("reg_mr");
 	attr.send_cq = c->cq;
 	attr.recv_cq = c->cq;
-	if (rdma_create_qp(id, c->pd, &attr))
+	if (rdma_create_qp(c->id, c->pd, &attr))
 		die("create_qp");
 	for (i = 0; i < RECEIVES && !wants(c, 'n'); i++)
 		post_recv(c, i);
-	c->next = conns;
-	conns = c;
-	return c;
 }
 
 static void free_conn(struct conn *c)
@@ -165,16 +207,19 @@ static void free_conn(struct conn *c)
 	rdma_destroy_qp(c->id);
 	if (ibv_destroy_cq(c->cq) || ibv_dereg_mr(c->mr) || ibv_dealloc_pd(c->pd))
 		die("free");
-	free(c->mem);
+	check_guards(c->mem);
+	say("freed %u %u", not_zero(c->mem + WINDOW, WINDOW_SIZE), not_zero(c->mem, WINDOW));
+	free(c->mem - GUARD);
 	rdma_destroy_id(c->id);
 	free(c);
 }
 
 static struct rdma_conn_param param_of(struct conn *c, struct window *w)
 {
+	uint8_t depth = wants(c, '0') ? 0 : 4;
 	struct rdma_conn_param cp = {
 		.private_data = w, .private_data_len = sizeof(*w),
-		.responder_resources = 4, .initiator_depth = 4, .retry_count = 7,
+		.responder_resources = depth, .initiator_depth = depth, .retry_count = 7,
 	};
 
 	w->stag = htonl(c->mr->rkey);
@@ -219,6 +264,7 @@ static void answer(struct rdma_cm_id *id, const void *letters, size_t len)
 		return;
 	}
 	c = new_conn(id, letters, len);
+	equip(c);
 	if (wants(c, 'w'))
 		return;
 	cp = param_of(c, &w);
@@ -231,27 +277,41 @@ static void answer(struct rdma_cm_id *id, const void *letters, size_t len)
 	}
 }
 
-static void connect_to(struct rdma_event_channel *events, char **argv)
+static struct rdma_addrinfo *address_of(const char *address, const char *port, int flags)
 {
-	const char *letters = argv[4] ? argv[4] : "";
-	struct rdma_addrinfo *ai, hints = { .ai_port_space = RDMA_PS_TCP };
-	struct rdma_conn_param cp;
-	struct rdma_cm_event *ev;
+	struct rdma_addrinfo *ai, hints = { .ai_port_space = RDMA_PS_TCP, .ai_flags = flags };
+
+	if (rdma_getaddrinfo(address, port, &hints, &ai))
+		die("address");
+	return ai;
+}
+
+/* It goes on in on_event(). */
+static void connect_to(struct rdma_event_channel *events, const char *address,
+		       const char *port, const char *letters)
+{
+	struct rdma_addrinfo *ai = address_of(address, port, 0);
 	struct rdma_cm_id *id;
+
+	if (rdma_create_id(events, &id, NULL, RDMA_PS_TCP))
+		die("create_id");
+	new_conn(id, letters, strlen(letters));
+	if (rdma_resolve_addr(id, NULL, ai->ai_dst_addr, 2000))
+		die("resolve_addr");
+	rdma_freeaddrinfo(ai);
+}
+
+static void connect_now(struct conn *c)
+{
+	struct rdma_conn_param cp;
 	struct window w;
 
-	if (rdma_getaddrinfo(argv[2], argv[3], &hints, &ai) ||
-	    rdma_create_id(events, &id, NULL, RDMA_PS_TCP) ||
-	    rdma_resolve_addr(id, NULL, ai->ai_dst_addr, 2000) ||
-	    rdma_get_cm_event(events, &ev) || rdma_ack_cm_event(ev) ||
-	    rdma_resolve_route(id, 2000) ||
-	    rdma_get_cm_event(events, &ev) || rdma_ack_cm_event(ev) || !id->verbs)
-		die("resolve");
-	cp = param_of(new_conn(id, letters, strlen(letters)), &w);
-	if (rdma_connect(id, &cp))
+	equip(c);
+	cp = param_of(c, &w);
+	if (rdma_connect(c->id, &cp))
 		die("connect");
-	if (wants(id->context, 'b'))
-		break_qp(id->qp);
+	if (wants(c, 'b'))
+		break_qp(c->id->qp);
 }
 
 static void send_and_quit(struct conn *c)
@@ -259,8 +319,8 @@ static void send_and_quit(struct conn *c)
 	static char data[SLOT];
 	int i;
 
-	for (i = 0; i < RECEIVES; i++) {
-		memset(data, '0' + i, sizeof(data));
+	for (i = 0; i < 4 * RECEIVES; i++) {
+		memset(data, '0' + i % RECEIVES, sizeof(data));
 		post_send(c, RECEIVES + i, data, sizeof(data));
 	}
 	if (rdma_disconnect(c->id))
@@ -268,18 +328,35 @@ static void send_and_quit(struct conn *c)
 	say("quit");
 }
 
-static void listen_on(struct rdma_event_channel *events, char **argv)
+static void listen_on(struct rdma_event_channel *events, const char *address, const char *port)
 {
-	struct rdma_addrinfo *ai, hints = {
-		.ai_port_space = RDMA_PS_TCP, .ai_flags = RAI_PASSIVE,
-	};
+	struct rdma_addrinfo *ai = address_of(address, port, RAI_PASSIVE);
 	struct rdma_cm_id *id;
 
-	if (rdma_getaddrinfo(argv[2], argv[3], &hints, &ai) ||
-	    rdma_create_id(events, &id, NULL, RDMA_PS_TCP) ||
+	if (rdma_create_id(events, &id, NULL, RDMA_PS_TCP) ||
 	    rdma_bind_addr(id, ai->ai_src_addr) || rdma_listen(id, 64))
 		die("listen");
+	rdma_freeaddrinfo(ai);
 	say("listens");
+}
+
+static void on_established(struct conn *c)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (ibv_query_qp(c->id->qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC |
+			 IBV_QP_MAX_DEST_RD_ATOMIC, &init))
+		die("query_qp");
+	say("depths %u %u", attr.max_rd_atomic, attr.max_dest_rd_atomic);
+	if (wants(c, 'h')) {
+		post_send(c, HELLO, "hello", 5);
+		say("posted");
+	}
+	if (wants(c, 'd'))
+		rdma_disconnect(c->id);
+	if (wants(c, 'q'))
+		send_and_quit(c);
 }
 
 static void on_event(struct rdma_cm_event *ev)
@@ -296,18 +373,31 @@ static void on_event(struct rdma_cm_event *ev)
 	say("%s %d %d %d %zu %s", name, ev->status, p->responder_resources,
 	    p->initiator_depth, len, hex(data, len));
 	rdma_ack_cm_event(ev);
-	if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+	switch (type) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		answer(id, data, len);
-	} else if (type == RDMA_CM_EVENT_ESTABLISHED) {
-		if (c && wants(c, 'h')) {
-			post_send(c, HELLO, "hello", 5);
-			say("posted");
-		}
-		if (c && wants(c, 'q'))
-			send_and_quit(c);
-	} else if (type == RDMA_CM_EVENT_DISCONNECTED) {
+		break;
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (rdma_resolve_route(id, 2000))
+			die("resolve_route");
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		connect_now(c);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		on_established(c);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
 		rdma_disconnect(id);
 		free_conn(c);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		free_conn(c);
+		break;
+	default:
+		break;
 	}
 }
 
@@ -327,7 +417,21 @@ static void on_completion(struct conn *c, const struct ibv_wc *wc)
 	post_recv(c, wc->wr_id);
 }
 
-int main(int argc, char **argv)
+static void on_command(struct rdma_event_channel *events)
+{
+	char line[512], verb[16], address[64], port[16], letters[256] = "";
+
+	if (!fgets(line, sizeof(line), stdin))
+		exit(0);
+	if (sscanf(line, "%15s %63s %15s %255s", verb, address, port, letters) < 3)
+		die("command");
+	if (!strcmp(verb, "listen"))
+		listen_on(events, address, port);
+	else
+		connect_to(events, address, port, letters);
+}
+
+int main(void)
 {
 	struct rdma_event_channel *events = rdma_create_event_channel();
 	struct rdma_cm_event *ev;
@@ -336,19 +440,21 @@ int main(int argc, char **argv)
 
 	if (!events)
 		die("event channel");
-	if (argc >= 4 && !strcmp(argv[1], "connect"))
-		connect_to(events, argv);
-	else if (argc == 4 && !strcmp(argv[1], "listen"))
-		listen_on(events, argv);
-	else
-		return 2;
+	setvbuf(stdin, NULL, _IONBF, 0);	/* nothing is read that poll() cannot see */
 	for (;;) {
-		struct pollfd pfd = { .fd = events->fd, .events = POLLIN };
+		struct pollfd fds[] = {
+			{ .fd = events->fd, .events = POLLIN },
+			{ .fd = STDIN_FILENO, .events = POLLIN },
+		};
 
 		for (c = conns; c; c = c->next)
-			while (ibv_poll_cq(c->cq, 1, &wc) > 0)
+			while (c->cq && ibv_poll_cq(c->cq, 1, &wc) > 0)
 				on_completion(c, &wc);
-		if (poll(&pfd, 1, 1) == 1) {
+		if (poll(fds, 2, 1) <= 0)
+			continue;
+		if (fds[1].revents)
+			on_command(events);
+		if (fds[0].revents) {
 			if (rdma_get_cm_event(events, &ev))
 				die("get_cm_event");
 			on_event(ev);

@@ -3,21 +3,18 @@
 
 A peer that can say anything, right or wrong, in either role. Nothing here comes
 from the engine; CRC and framing were checked against the vectors of the
-specifications (see self_test). Tests are in peer_responder.py and
-peer_initiator.py, named for the role the device has in them.
+specifications (see self_test). What tests need besides is in peer_device.py.
 """
 import ctypes
-import glob
 import os
 import select
 import socket
 import struct
-import subprocess
 import time
 
+now = time.monotonic
 SLOW = float(os.environ.get("E2E_SLOW", "1"))
 DEVICE = "mpa1"
-SYS = "/sys/class/infiniband/" + DEVICE
 PORT = int(os.environ.get("PORT", "10000"))
 V4, V6 = ("10.77.0.1", "10.77.0.2"), ("fd77::1", "fd77::2")
 
@@ -35,11 +32,12 @@ def crc32c(data):
     return c ^ 0xFFFFFFFF
 
 
-def fpdu(at, ulpdu, markers=False, length=None, pointer=0, pad=0, crc=0):
+def fpdu(at, ulpdu, markers=False, length=None, pointer=0, reserved=0, pad=0, crc=0):
     """One FPDU that begins at octet `at` of the stream.
 
-    length: what its field says; pointer, crc: flipped bits of each FPDUPTR and of
-    the CRC field; pad: the octet it is padded with.
+    length: what its field says; pointer, reserved, crc: flipped bits of each
+    FPDUPTR, of what stands before it and of the CRC field; pad: the octet it is padded
+    with.
     """
     head = struct.pack(">H", len(ulpdu) if length is None else length)
     body = head + ulpdu + bytes([pad]) * (-(2 + len(ulpdu)) % 4)
@@ -47,7 +45,7 @@ def fpdu(at, ulpdu, markers=False, length=None, pointer=0, pad=0, crc=0):
     for i in range(0, len(body) + 4, 4):
         if markers and (at + len(out)) % 512 == 0:
             back = 0 if start is None else len(out) - start
-            out += struct.pack(">HH", 0, back ^ pointer)
+            out += struct.pack(">HH", reserved, back ^ pointer)
         if start is None:
             start = len(out)
         if i < len(body):
@@ -140,9 +138,9 @@ def enter(namespace):
 
 
 def until(true, what, seconds=5):
-    end = time.monotonic() + seconds * SLOW
+    end = now() + seconds * SLOW
     while not true():
-        assert time.monotonic() < end, "waited in vain: " + what
+        assert now() < end, "waited in vain: " + what
         time.sleep(0.01)
 
 
@@ -156,6 +154,7 @@ class Conn:
         self.crc = True
         self.sent = self.got = 0        # positions in the FPDU streams
         self.msn = 0
+        self.was_reset = False
 
     def __enter__(self):
         return self
@@ -171,14 +170,15 @@ class Conn:
     def take(self, n):
         """The next n octets; fewer when the stream ends"""
         out = b""
-        end = time.monotonic() + self.limit
+        end = now() + self.limit
         while len(out) < n:
-            left = end - time.monotonic()
+            left = end - now()
             assert left > 0 and select.select([self.sock], [], [], left)[0], \
                 "nothing came, %d of %d octets" % (len(out), n)
             try:
                 more = self.sock.recv(n - len(out))
             except ConnectionResetError:
+                self.was_reset = True
                 more = b""
             if not more:
                 break
@@ -277,104 +277,14 @@ class Conn:
         for i, data in enumerate(datas):
             assert self.hear_send(first + i + 1) == data, "echo %d differs" % i
 
-    def terminated(self, error):
-        """A Terminate with this error, then the end"""
+    def terminated(self, error, more=b""):
+        """A Terminate with this error, then the end, whatever more we send"""
         s = self.hear()
         assert s, "closed without a Terminate, expected " + error
         assert s.error() == error, "Terminate %s, expected %s" % (s.error(), error)
+        self.send(more)
         self.ended()
-
-
-# --- the device ---
-
-def counter(name):
-    with open("%s/ports/1/hw_counters/%s" % (SYS, name)) as f:
-        return int(f.read())
-
-
-class Moves:
-    """with Moves(name=n, ...): the counters move by exactly that"""
-    def __init__(self, **by):
-        self.by = by
-
-    def __enter__(self):
-        self.before = {name: counter(name) for name in self.by}
-
-    def __exit__(self, kind, *_):
-        if kind:
-            return
-        for name, n in self.by.items():
-            until(lambda: counter(name) - self.before[name] >= n, name + " does not move")
-            moved = counter(name) - self.before[name]
-            assert moved == n, "%s moved by %d, not %d" % (name, moved, n)
-
-
-class Settings:
-    """with Settings(name=value, ...): of the device, the old ones afterwards"""
-    def __init__(self, **values):
-        self.values = values
-
-    def __enter__(self):
-        self.old = {name: self.set(name, value) for name, value in self.values.items()}
-
-    def __exit__(self, *_):
-        for name, value in self.old.items():
-            self.set(name, value)
-
-    @staticmethod
-    def set(name, value):
-        path = "%s/mpa/%s" % (SYS, name)
-        with open(path) as f:
-            old = f.read().strip()
-        with open(path, "w") as f:
-            f.write(str(value))
-        return old
-
-
-class Program:
-    """endpoint.c, in namespace b"""
-    def __init__(self, *args):
-        command = ["ip", "netns", "exec", "b", os.environ["BIN"] + "/endpoint"]
-        self.process = subprocess.Popen(command + [str(a) for a in args],
-                                        stdout=subprocess.PIPE)
-        self.lines, self.rest = [], b""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-
-    def more(self, seconds):
-        if not select.select([self.process.stdout], [], [], seconds)[0]:
-            return False
-        octets = os.read(self.process.stdout.fileno(), 65536)
-        assert octets, "the program ended"
-        *lines, self.rest = (self.rest + octets).split(b"\n")
-        for line in lines:
-            print("  program:", line.decode()[:100], flush=True)
-            self.lines.append(line.decode().split())
-        return True
-
-    def expect(self, word):
-        """Wait for the line that begins so; those before it are dropped."""
-        end = time.monotonic() + 8 * SLOW
-        while True:
-            while self.lines:
-                line = self.lines.pop(0)
-                if line[0] == word:
-                    return line
-            left = end - time.monotonic()
-            assert left > 0, "the program does not say " + word
-            self.more(left)
-
-    def seen(self):
-        """All it said by now"""
-        while self.more(0):
-            pass
-        lines, self.lines = self.lines, []
-        return lines
+        assert not self.was_reset, "a reset, which may overtake the Terminate"
 
 
 def self_test():
@@ -384,12 +294,3 @@ def self_test():
     second = fpdu(492, untagged(SEND, 2, bytes(24)), True)
     assert second.hex()[-8:] == "84925898" and len(second) == 52
     assert F9[16:].hex() == "d0020009c001c00068656c6c6f"
-
-
-def main(tests, names):
-    self_test()
-    assert glob.glob(SYS + "/mpa/*"), "no settings of " + DEVICE
-    enter("a")
-    for name in names:
-        print(name, flush=True)
-        tests[name]()
