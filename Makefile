@@ -50,6 +50,10 @@ bench:
 	scripts/deps.sh bench
 	scripts/bench/run.sh
 
+bench-count:
+	scripts/deps.sh bench
+	scripts/bench/count.sh
+
 lint:
 	scripts/lint.sh
 
@@ -64,7 +68,8 @@ help:
 	@echo 'make e2e       only the end-to-end scenarios (E2E="NAME ...": these)'
 	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ...'
 	@echo 'make bench     our device, siw and plain TCP on the same path'
+	@echo 'make bench-count  instructions a message: our device, siw, TCP'
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check bench lint help
+.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check bench bench-count lint help

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# count-guest.sh DRIVER MODULE.KO SHIFT ROWS...: (in a guest with one processor whose
-# clock counts instructions, 2^SHIFT ns each) what a message costs both ends together.
+# count-guest.sh DRIVER MODULE.KO ROWS...: (in a guest of vm/run.sh -i, where an
+# instruction takes 8 ns) what a message costs both ends together.
 # Prints "@ ROW INSTRUCTIONS". A ROW is OP:SIZE:FEW:MANY; the cost is that of the
 # messages by which a run of MANY exceeds one of FEW, so starting and ending cancel.
 # shellcheck disable=SC2034,SC2153 # shared with the scenarios' lib.sh
 set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export RDMA_TYPE=$1 MODULE=$2 E2E_SLOW=100
-shift_ns=$3
-shift 3
+shift 2
 STATE=$(mktemp -d)
 WORK=$STATE
 # shellcheck source=scripts/e2e/lib.sh
@@ -38,13 +37,6 @@ once() {
 		serve server b iperf3 -s -1 -p "$PORT"
 		run client a iperf3 -c "$B4" -p "$PORT" -n $((size * n)) -l "$size"
 		;;
-	pingpong)
-		serve server b sockperf server --tcp -i "$B4" -p "$PORT"
-		run client a sockperf ping-pong --tcp -i "$B4" -p "$PORT" -m "$size" -n "$n"
-		kill "${PIDS[server]}"
-		echo $(($(busy) - before))
-		return
-		;;
 	*)
 		args=(-R -F -p "$PORT" -s "$size" -n "$n")
 		case $op in
@@ -63,13 +55,23 @@ once() {
 	echo $(($(busy) - before))
 }
 
+# cost OP SIZE FEW MANY: instructions a message; the first run only warms up
+cost() {
+	local low high
+	once "$1" "$2" "$3" > /dev/null && low=$(once "$1" "$2" "$3") &&
+		high=$(once "$1" "$2" "$4") || return 1
+	echo $(((high - low) / ($4 - $3) / 8))
+}
+
 topo_up > "$STATE/topology" 2>&1 || { cat "$STATE/topology"; exit 1; }
 crc off
-once send_bw 4096 100 > /dev/null || tail -n 5 "$WORK"/*.log
 for row in "$@"; do
 	IFS=: read -r op size few many <<< "$row"
-	once "$op" "$size" "$few" > /dev/null || { echo "@ $row failed"; tail -5 "$WORK"/{client,server}.log; continue; }
-	low=$(once "$op" "$size" "$few") || continue
-	high=$(once "$op" "$size" "$many") || continue
-	echo "@ $row $(((high - low) / (many - few) >> shift_ns))"
+	if value=$(cost "$op" "$size" "$few" "$many" 2>&1); then
+		echo "@ $row $value"
+	else
+		echo "@ $row failed"
+		printf '%s\n' "$value"
+		tail -n 5 "$WORK"/{client,server}.log
+	fi
 done

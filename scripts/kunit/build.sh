@@ -19,7 +19,7 @@ else
 	framework=$symbols/kunit.ko
 	symbols+=/Module.symvers
 fi
-dir=$BUILD/kunit/tests
+dir=$BUILD/kunit/tests-$(guest_release)
 
 [ -e "$TOP/kunit/Kbuild" ] || die "no kunit/Kbuild: there are no tests to build"
 step "building the engine's KUnit module"
@@ -27,7 +27,7 @@ rm -rf "$dir"
 mkdir -p "$dir"
 cp -a "$TOP"/{kunit,include,drivers} "$dir"
 find "$dir" -name '*.o' -delete -o -name '.*.cmd' -delete
-run_logged "$BUILD/kunit/tests.log" make -C "$kdir" M="$dir/kunit" \
+run_logged "$dir.log" make -C "$kdir" M="$dir/kunit" \
 	KBUILD_EXTRA_SYMBOLS="$symbols" -j"$(nproc)" modules
 echo "$framework"
 echo "$dir/kunit/rdma_mpa_kunit.ko"

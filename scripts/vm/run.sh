@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Runs one program as root in a virtual machine and exits with its status.
 #
-#   run.sh [-c CPUS] [-m MEM] [-t SECONDS] [-o OUTDIR] [-a KERNEL_APPEND]
+#   run.sh [-c CPUS] [-m MEM] [-t SECONDS] [-o OUTDIR] [-a KERNEL_APPEND] [-i]
 #          [-k RELEASE | -K BZIMAGE -M MODDIR] -- PROGRAM [ARGS...]
+#
+# -i: one emulated processor whose clock counts instructions, 8 ns each, and skips
+# what is idle. Then a time is a number of instructions, whatever else runs here.
 #
 # The guest runs a stock kernel (the newest 6.1 in /boot, or -k), or one built
 # by hand (-K, with its modules in -M). It sees this machine's root file system
@@ -20,7 +23,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-cpus=2 memory=2G seconds=300 outdir='' append='' release='' image='' moddir=''
+cpus=2 memory=2G seconds=300 outdir='' append='' release='' image='' moddir='' count=''
 
 usage() {
 	sed -n '4,6s/^# *//p' "${BASH_SOURCE[0]}" >&2
@@ -29,7 +32,7 @@ usage() {
 
 parse_options() {
 	local option
-	while getopts c:m:t:o:a:k:K:M:h option; do
+	while getopts c:m:t:o:a:k:K:M:ih option; do
 		case $option in
 		c) cpus=$OPTARG ;;
 		m) memory=$OPTARG ;;
@@ -39,6 +42,7 @@ parse_options() {
 		k) release=$OPTARG ;;
 		K) image=$OPTARG ;;
 		M) moddir=$OPTARG ;;
+		i) count=1 cpus=1 ;;
 		*) usage ;;
 		esac
 	done
@@ -113,13 +117,17 @@ emulated_clock() {
 # The stdio back end gets no input: so it neither touches the terminal nor opens
 # our stdout a second time.
 exec_qemu() {
-	local limit=$1 accel=$2 cpu=$3 dir=$4 args clock=''
+	local limit=$1 accel=$2 cpu=$3 dir=$4 args clock='' counter=()
 	mapfile -t args < <(
 		share root / ,readonly=on
 		share ctl "$dir/ctl"
 		[ -z "$outdir" ] || share out "$outdir"
 	)
-	[ "$accel" = kvm ] || clock=$(emulated_clock)
+	if [ -n "$count" ]; then
+		counter=(-icount 'shift=3,sleep=off' -rtc 'clock=vm,base=2024-01-01')
+	elif [ "$accel" != kvm ]; then
+		clock=$(emulated_clock)
+	fi
 	exec timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
 		-no-user-config -nodefaults -display none -no-reboot -net none \
 		-M pc -accel "$accel" -cpu "$cpu" -smp "$cpus" -m "$memory" \
@@ -127,7 +135,7 @@ exec_qemu() {
 		-chardev stdio,id=program,signal=off \
 		-serial chardev:console -serial chardev:program -monitor none \
 		-kernel "$image" -initrd "$initramfs" -append "$cmdline $clock" \
-		"${args[@]}" < /dev/null 2> "$dir/qemu.log"
+		"${counter[@]}" "${args[@]}" < /dev/null 2> "$dir/qemu.log"
 }
 
 # KVM counts only when it boots this kernel: in some clouds /dev/kvm is there
@@ -202,7 +210,9 @@ trap clean_up EXIT
 mkdir "$dir/ctl"
 write_control_files "$dir/ctl" "$@"
 
-if kvm_works; then
+if [ -n "$count" ]; then
+	accel=tcg,thread=single cpu=max,-rdrand,-rdseed
+elif kvm_works; then
 	accel=kvm cpu=host
 else
 	accel=tcg,thread=multi cpu=max
