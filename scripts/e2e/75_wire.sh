@@ -271,7 +271,7 @@ wire_markers() {
 	marked to_listener
 }
 
-scenario wire_judge 60 "the judge judges: a wrong octet, a wrong length"
+scenario wire_judge 120 "the judge judges: a wrong octet, a wrong length"
 wire_judge() {
 	local fpdus what
 	dirty
