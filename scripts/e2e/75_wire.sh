@@ -271,7 +271,7 @@ wire_markers() {
 	marked to_listener
 }
 
-scenario wire_judge 60 "the judge judges: a wrong octet, a wrong length"
+scenario wire_judge 120 "the judge judges: a wrong octet, a wrong length"
 wire_judge() {
 	local fpdus what
 	dirty
@@ -279,12 +279,13 @@ wire_judge() {
 	capture a va
 	speak "$B4"
 	end_capture
-	fpdus=$(fpdus_of "$WORK/wire.pcap")
-	good "$WORK/wire.pcap" "$fpdus"
+	mv "$WORK/wire.pcap" "$WORK/plain.pcap"
+	fpdus=$(fpdus_of "$WORK/plain.pcap")
+	good "$WORK/plain.pcap" "$fpdus"
 	set_on mpa1 markers 1
 	marked both
 	for what in crc length; do
-		python3 "$HERE/fpdus.py" break "$what" "$WORK/wire.pcap" "$WORK/$what.pcap"
+		python3 "$HERE/fpdus.py" break "$what" "$WORK/plain.pcap" "$WORK/$what.pcap"
 		not_good "$WORK/$what.pcap" "$fpdus"
 		python3 "$HERE/fpdus.py" break "$what" "$WORK/both-out.pcap" "$WORK/marked-$what.pcap"
 		not_good "$WORK/marked-$what.pcap" "$(judged both-out)"

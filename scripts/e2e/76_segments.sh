@@ -129,7 +129,7 @@ routed_end() {
 		neigh add 10.77.$3.254 lladdr $5 dev $2 nud permanent
 		neigh add fd77:$3::fe lladdr $5 dev $2 nud permanent
 		route add default via 10.77.$3.254
-		-6 route add default via fd77:$3::fe dev $2
+		route add ::/0 via fd77:$3::fe dev $2
 	BATCH
 }
 
@@ -184,13 +184,13 @@ go_on() {
 # window: a part of the transfer to be looked at; the one before has settled
 window() {
 	local from
-	go_on 600000
+	go_on 400000
 	from=$EPOCHREALTIME
-	go_on 900000
+	go_on 500000
 	WINDOWS+=("$from-$EPOCHREALTIME")
 }
 
-# path_change ADDRESS CHANGE...: under load, the path's MTU as "CHANGE MTU" says
+# path_change ADDRESS CHANGE: under load, the path's MTU as "CHANGE MTU" says
 path_change() {
 	local address=$1 change=$2 mtu
 	WINDOWS=()
@@ -234,6 +234,8 @@ scenario seg_path_mtu 120 "the path's MTU falls and rises under load (SEG-09, SE
 seg_path_mtu() {
 	dirty
 	routed
+	# Slow enough for the capture to keep up, and for these few commands.
+	ip netns exec r tc qdisc add dev rb root netem rate 4mbit limit 10000
 	path_change "$B4" change_link
 	followed "link, IPv4" 52
 	path_change "$B4" change_router
