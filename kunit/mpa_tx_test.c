@@ -88,7 +88,7 @@ static void check_vector(struct kunit *test, const struct fpdu_vector *v)
 
 /*
  * FRM-02 to FRM-08, MRK-04, MRK-06, MRK-09, CRC-12 to CRC-17, B.1, B.4; B7 has
- * today's FPDUPTR (HIST-04), V1 to V4 both versions of the example (HIST-09)
+ * today's FPDUPTR (HIST-04), V1 to V4 are 42 octets (HIST-25) of both versions (HIST-09)
  */
 static void vectors(struct kunit *test)
 {

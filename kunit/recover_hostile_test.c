@@ -295,6 +295,35 @@ static void altered_repetition(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stream_complete(s));
 }
 
+/*
+ * SEC-01: what was found wrong is not checked again, however often it comes; and
+ * Markers that contradict each other cost no CRC.
+ */
+static void work_is_bounded(struct kunit *test)
+{
+	struct stream *s = test->priv;
+	u32 i;
+
+	six(s, true);
+	s->wire[s->at[3] + 99] ^= 1;
+	KUNIT_EXPECT_TRUE(test, put_fpdus(s, 3, 5));
+	KUNIT_EXPECT_TRUE(test, is_seen(s, "----xx"));
+	KUNIT_EXPECT_EQ(test, s->rc.checked, (u64)s->at[6] - s->at[3]);
+	for (i = s->at[3]; i < s->at[5]; i += 7)
+		KUNIT_ASSERT_EQ(test, stream_put(s, i, 300), 300);
+	KUNIT_EXPECT_EQ(test, s->rc.checked, (u64)s->at[6] - s->at[3]);
+
+	stream_begin(s, 0, true, true);
+	stream_add(s, 200);
+	stream_add(s, 2000);
+	put_unaligned_be32(0, s->wire + 1024);
+	put_unaligned_be32(0, s->wire + 2048);
+	stream_restart(s);
+	s->judged = false;
+	KUNIT_EXPECT_TRUE(test, put_fpdus(s, 1, 1));
+	KUNIT_EXPECT_EQ(test, s->rc.checked, 0ull);
+}
+
 /* A piece that lies across several gaps fills these and nothing else */
 static void across_gaps(struct kunit *test)
 {
@@ -434,6 +463,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(marker_to_the_past),
 	KUNIT_CASE(bad_lengths),
 	KUNIT_CASE(altered_repetition),
+	KUNIT_CASE(work_is_bounded),
 	KUNIT_CASE(across_gaps),
 	KUNIT_CASE(more_gaps_than_room),
 	KUNIT_CASE(more_runs_than_room),

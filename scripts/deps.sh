@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# deps.sh [build|check|fuzz|debug|bench|lint]...: installs the Debian packages a target
+# deps.sh [build|check|fuzz|debug|vng|bench|lint]...: installs the Debian packages a target
 # needs and this machine lacks, by name. Says nothing when nothing is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -29,6 +29,10 @@ packages() {
 		packages check
 		echo flex bison bc libelf-dev
 		;;
+	vng)
+		packages check
+		echo python3-requests python3-argcomplete
+		;;
 	bench)
 		packages check
 		echo iperf3 sockperf ethtool
@@ -38,7 +42,7 @@ packages() {
 		echo linux-source-6.1 xz-utils perl sparse shellcheck
 		;;
 	*)
-		die "usage: deps.sh [build|check|fuzz|debug|bench|lint]..."
+		die "usage: deps.sh [build|check|fuzz|debug|vng|bench|lint]..."
 		;;
 	esac
 }

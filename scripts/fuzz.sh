@@ -3,7 +3,7 @@
 # fuzz.sh [SECONDS [TARGET...]]: runs the fuzzers of kunit/user, each so long (60),
 # as many at once as there are processors, and prints TAP, a line for each.
 # fuzz.sh -m [TARGET...]: makes the committed corpus anew: the fewest short inputs
-# that reach as much of the engine as all found so far.
+# that reach as much of the engine as all found so far (edges, not how often).
 #
 # They start from kunit/user/corpus/TARGET and the vectors. What a run finds on
 # top stays in build/fuzz/TARGET for the next one; an input that breaks the engine
@@ -30,7 +30,7 @@ minimise() {
 	local number=0 input old=$user/corpus/$1 new=$OUT/$1.min
 	rm -rf "$new"
 	mkdir "$new"
-	run_logged "$OUT/$1.merge.log" "$BUILD/unit/fuzz_$1" -set_cover_merge=1 \
+	run_logged "$OUT/$1.merge.log" "$BUILD/unit/fuzz_$1" -set_cover_merge=1 -use_counters=0 \
 		-max_len=1024 "$new" "$OUT/$1" "$OUT/seeds/$1" "$old"
 	rm -rf "$old"
 	mkdir -p "$old"

@@ -70,6 +70,8 @@ struct mpa_recover_room {
  * @next:	delivery point: position of the first FPDU that is not delivered
  * @rx:		the FPDU mpa_recover_next() found: @pos, @size, @ulpdu_len, @hdr
  * @failed:	the error that ended this direction; sticky (ERR-09)
+ * @checked:	octets run through Markers and CRC so far; for an honest peer, those
+ *		that arrived
  * @n_held:	used entries of room.held, ascending, apart from each other; the
  *		first always begins at @next and may be empty
  * @n_runs:	used entries of room.runs, ascending, apart from each other
@@ -79,6 +81,7 @@ struct mpa_recover {
 	u32 next;
 	struct mpa_rx rx;
 	enum wire_err failed;
+	u64 checked;
 	u32 n_held;
 	u32 n_runs;
 	struct mpa_recover_room room;

@@ -10,7 +10,8 @@
  * What must hold: an FPDU is found once, of octets that arrived, with a right CRC,
  * and overlaps no other; the octets that came first count; what is delivered is
  * what mpa_rx_feed() finds in the ordered stream, and an error is its error, but
- * for an FPDU too large for the room or in the way of one found early.
+ * for an FPDU too large for the room or in the way of one found early; and the work
+ * is in proportion to what came.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static struct fuzz {
 	u32 pos;
 	u32 len;
 	u32 next;		/* delivered, from @pos */
+	u64 put;		/* octets of all segments */
 	u8 sent[STREAM_MAX];
 	u8 first[STREAM_MAX];	/* what came first */
 	bool have[STREAM_MAX];
@@ -120,6 +122,7 @@ static u32 put(u32 off, u32 len, bool alter)
 		piece[i] ^= 0x81;
 	used = mpa_recover_put(&f.rc, f.pos + off, piece, len);
 	CHECK(used <= len);
+	f.put += len;
 	for (i = off; i < off + used; i++) {
 		if (f.have[i])
 			continue;
@@ -205,6 +208,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	memset(f.have, 0, sizeof(f.have));
 	memset(f.found, 0, sizeof(f.found));
 	f.next = 0;
+	f.put = 0;
 	f.markers = data[0] & 1;
 	f.crc = data[0] & 2;
 	f.pos = (data[0] & 8 ? 0xfffffe00 : 0) + 4 * data[1];
@@ -216,6 +220,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	segments(data + 4, n);
 	drain();
 	repeat();
+	CHECK(f.rc.checked <= 4 * f.put);
 	compare();
 	return 0;
 }

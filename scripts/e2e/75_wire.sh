@@ -206,6 +206,7 @@ wire_rtr() {
 	declare -A first=([write]="0 14" [read]="1 46" [send]="3 18" [none]="3 19"
 		[revision_1]="3 19") port_of=()
 	dirty
+	cut_before_capture
 	capture a va
 	for mode in write read send none; do
 		set_both rtr "$mode"
@@ -228,6 +229,7 @@ scenario wire_no_crc 60 "the judge: CRC off, and on because one end asks (CRC-05
 wire_no_crc() {
 	local all checked
 	dirty
+	cut_before_capture
 	set_both crc off
 	capture a va
 	speak "$B4"
@@ -260,6 +262,7 @@ marked() {
 scenario wire_markers 120 "the judge: Markers in one, the other, and both directions (MRK-03)"
 wire_markers() {
 	dirty
+	cut_before_capture
 	set_on mpa0 markers 1
 	marked to_caller
 	set_on mpa1 markers 1
@@ -272,6 +275,7 @@ scenario wire_judge 60 "the judge judges: a wrong octet, a wrong length"
 wire_judge() {
 	local fpdus what
 	dirty
+	cut_before_capture
 	capture a va
 	speak "$B4"
 	end_capture

@@ -110,8 +110,8 @@ static uint64_t run(struct bulk *b)
 			return done;
 		if (!b->read)
 			wc_expect(&b->p.b, done, IBV_WC_SUCCESS);
-		check_one(b, done);
 		wc_expect(&b->p.a, done, IBV_WC_SUCCESS);
+		check_one(b, done);
 	}
 }
 

@@ -14,7 +14,7 @@
  *	n	no receives are posted; s: receives of 16 octets
  *	0	Read depths 0 (else 4)
  *	x	reject; w: never answer; d: disconnect as soon as the connection stands
- *	q	send 8 messages of 16384 octets as soon as it stands, and disconnect
+ *	q	send 32 messages of 16384 octets as soon as it stands, and disconnect
  *	b	its queue pair is broken before it accepts, or while it connects
  *	B	its queue pair is broken when it has just accepted
  *
@@ -321,8 +321,8 @@ static void send_and_quit(struct conn *c)
 	static char data[SLOT];
 	int i;
 
-	for (i = 0; i < RECEIVES; i++) {
-		memset(data, '0' + i, sizeof(data));
+	for (i = 0; i < 4 * RECEIVES; i++) {
+		memset(data, '0' + i % RECEIVES, sizeof(data));
 		post_send(c, RECEIVES + i, data, sizeof(data));
 	}
 	if (rdma_disconnect(c->id))

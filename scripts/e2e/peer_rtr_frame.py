@@ -11,7 +11,8 @@ import time
 from peer import (
     C, Conn, F5, M, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, RESPONSE, S, SLOW, V4, V6,
     enhanced, fpdu, frame, read_request)
-from peer_device import ACCEPT, Called, Moves, Settings, call, main, opened, serving, test
+from peer_device import (
+    ACCEPT, Called, Moves, Settings, call, listener, main, opened, serving, test)
 
 # By its octets (HIST-18); in text it would be "Rtr"
 RTR = bytes.fromhex("4d504120494420527452204672616d65")
@@ -103,6 +104,20 @@ def rtr_late():
                 conn.ended()
                 assert program.expect("ESTABLISHED")[1] == "-110"
                 program.expect("DISCONNECTED")
+
+
+@test
+def rtr_abandoned():
+    """The program dies while the RtR frame is due: it ends, at the latest in time"""
+    with Settings(rtr_frame=1, startup_timeout_ms=1000 * int(SLOW)):
+        for part in None, Conn.reset:
+            with listener() as program, Moves(startups_ok=0), opened(WANTS) as conn:
+                program.process.kill()
+                if part:
+                    part(conn)
+                else:
+                    conn.ended()
+                program.process.wait(8 * SLOW)
 
 
 @test
@@ -292,8 +307,8 @@ def last_words():
             caller.program.expect("quit")
             if finish:
                 conn.finish()   # our FIN does not cut it short either
-            for i in range(8):
-                assert conn.hear_send(i + 1) == bytes([0x30 + i]) * 16384
+            for i in range(32):
+                assert conn.hear_send(i + 1) == bytes([0x30 + i % 8]) * 16384
             conn.ended()
     # not what may not be sent yet (NEG-30): FIN alone
     with serving() as program:

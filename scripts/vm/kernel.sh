@@ -15,7 +15,7 @@ set -euo pipefail
 fragment=$TOP/scripts/vm/debug.config
 name=linux-source-6.1
 archive=/usr/src/$name.tar.xz
-steps=2018	# lines the build prints, for the progress
+steps=1600	# lines the build prints, for the progress
 
 # source_version: of the package; of the archive itself where there is no dpkg
 source_version() {
@@ -51,14 +51,19 @@ configure() {
 	[ -z "$lost" ] || die "the kernel does not take these options: $lost"
 }
 
-# build SOURCE OBJECTS
+# build SOURCE OBJECTS: make is in the background, so that a signal to us ends it
 build() {
-	local log=$BUILD/vm/kernel.log progress status=0
+	local log=$BUILD/vm/kernel.log progress maker status=0
 	step "building the debug kernel (10 minutes, once; log: build/vm/kernel.log)"
 	: > "$log"
 	show_progress "$log" > /dev/null &
 	progress=$!
-	nice -n 5 make -C "$1" O="$2" -j"$(nproc)" > "$log" 2>&1 || status=$?
+	make -C "$1" O="$2" -j"$(nproc)" > "$log" 2>&1 &
+	maker=$!
+	# shellcheck disable=SC2064 # these processes
+	trap "kill $maker $progress; wait $maker; exit 143" INT TERM
+	wait $maker || status=$?
+	trap - INT TERM
 	kill "$progress"
 	wait "$progress" 2> /dev/null || true
 	if [ "$status" != 0 ]; then

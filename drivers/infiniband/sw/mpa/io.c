@@ -4,8 +4,11 @@
  *
  * The worker receives, sends, and notices the end of a connection. It is woken
  * by socket events, by kernel consumers that post (in any context), and by
- * whoever changes the state. A user's doorbell does not wait for it: the caller
- * locks the socket and sends by itself.
+ * whoever changes the state. Two things do not wait for it. A user's doorbell
+ * locks the socket and sends by itself. And what arrives in small amounts is
+ * handled in the softirq that brought it, as long as nobody owns the socket: a
+ * message of a few octets costs no wake-up then. Bulk is the worker's, which
+ * copies it on a CPU that the sender does not need.
  *
  * Taking a connection down is the worker's alone:
  *
@@ -40,6 +43,8 @@ void rnic_io_exit(void)
 
 /* How long a graceful close may take before it is cut short. */
 #define CLOSE_MS	5000
+/* Unread octets that are handled where they arrived, 4 KiB and its headers. */
+#define RX_INLINE_MAX	8192
 /* Longest pause between two looks for receives posted in error. */
 #define REFLUSH_MAX	(HZ / 2)
 
@@ -54,10 +59,62 @@ void rnic_qp_kick(struct rnic_qp *qp)
 	queue_work(rnic_wq, &qp->work);
 }
 
-/* rnic_sock_event_fn of a socket in Full Operation; sk_callback_lock held. */
+/*
+ * Receive. What TCP reports meanwhile is no news: all that is unread is looked at.
+ *
+ * Return: the worker is needed, to go on, to send, or to end the connection.
+ */
+static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	u32 reads = rnic_reads_out(&qp->readq);
+	bool open = qp->tx.open, again;
+
+	qp->looking = true;
+	again = rnic_rx_run(qp, s);
+	qp->looking = false;
+	return again || qp->closing || qp->rx.eof || open != qp->tx.open ||
+	       rnic_read_in_head(&qp->readq) ||
+	       (reads != rnic_reads_out(&qp->readq) && rnic_tx_waiting(qp));
+}
+
+/* Is the connection up, with little enough unread to be handled here? */
+static bool is_small(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	return READ_ONCE(qp->ep) == ep && READ_ONCE(qp->state) == IB_QPS_RTS &&
+	       !qp->closing && !qp->fin && rnic_sock_unread(&ep->s) <= RX_INLINE_MAX;
+}
+
+/*
+ * rnic_sock_event_fn of a socket in Full Operation. sk_callback_lock is held, and
+ * for data the socket lock: TCP's own, or that of an owner who works through what
+ * came while it had the socket.
+ */
 void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
 {
-	rnic_qp_kick(container_of(s, struct rnic_ep, s)->qp);
+	struct rnic_ep *ep = container_of(s, struct rnic_ep, s);
+	struct rnic_qp *qp = ep->qp;
+
+	if (event == RNIC_SOCK_DATA && qp->looking) {
+		qp->due = true;
+		return;
+	}
+	if (event != RNIC_SOCK_DATA || rnic_sock_owned(s) || !is_small(qp, ep) ||
+	    receive(qp, s))
+		rnic_qp_kick(qp);
+}
+
+/*
+ * What arrived while a doorbell had the socket: TCP left it to the owner.
+ *
+ * Return: the worker is needed.
+ */
+static bool receive_backlog(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	qp->due = false;
+	qp->looking = true;
+	rnic_sock_flush(&ep->s);
+	qp->looking = false;
+	return qp->due && (!is_small(qp, ep) || receive(qp, &ep->s));
 }
 
 /**
@@ -74,10 +131,12 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 	rnic_stat_inc(qp->dev, RNIC_STAT_DOORBELLS);
 	if (ep) {
 		rnic_sock_lock(&ep->s);
-		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin)
+		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin) {
 			/* In SQD the worker waits for the last send to go. */
 			kick = rnic_tx_run(qp, &ep->s) || qp->closing ||
 			       READ_ONCE(qp->state) != IB_QPS_RTS;
+			kick |= receive_backlog(qp, ep);
+		}
 		rnic_sock_unlock(&ep->s);
 		rnic_ep_put(ep);
 	}
@@ -188,10 +247,10 @@ static void flush(struct rnic_qp *qp)
 /* Socket not locked; @ep with the queue pair's reference, which goes. */
 static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	struct page *tail = qp->tx.page;
-	u32 off = qp->tx.sent, len = qp->tx.fill - qp->tx.sent;
+	struct page *tail = qp->tx.img.page;
+	u32 off = qp->tx.sent, len = qp->tx.img.fill - off;
 
-	qp->tx.page = NULL;
+	qp->tx.img.page = NULL;
 	flush(qp);
 	rnic_readq_free(&qp->readq);
 	raise_event(qp);
@@ -206,7 +265,9 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	bool unread, again, over, fin = false;
 
 	rnic_sock_lock(&ep->s);
+	qp->looking = true;
 	unread = rnic_rx_run(qp, &ep->s);
+	qp->looking = false;
 	again = unread;
 	if (!qp->closing && !qp->fin && state_of(qp) != IB_QPS_ERR)
 		again |= rnic_tx_run(qp, &ep->s);

@@ -4,6 +4,7 @@
  */
 #include <linux/module.h>
 
+#include "chunk.h"
 #include "dev.h"
 #include "qp.h"
 
@@ -11,9 +12,12 @@ static int __init rnic_init(void)
 {
 	int ret;
 
-	ret = rnic_io_init();
+	ret = rnic_chunk_init();
 	if (ret)
 		return ret;
+	ret = rnic_io_init();
+	if (ret)
+		goto chunk_exit;
 	ret = rnic_link_init();
 	if (ret)
 		goto io_exit;
@@ -21,6 +25,8 @@ static int __init rnic_init(void)
 
 io_exit:
 	rnic_io_exit();
+chunk_exit:
+	rnic_chunk_exit();
 	return ret;
 }
 
@@ -29,6 +35,7 @@ static void __exit rnic_exit(void)
 	rnic_link_exit();
 	rnic_dev_remove_all();
 	rnic_io_exit();
+	rnic_chunk_exit();
 }
 
 module_init(rnic_init);

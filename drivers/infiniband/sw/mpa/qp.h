@@ -3,8 +3,8 @@
  * Queue pairs.
  *
  * A queue pair's data path (tx, rx, readq, sent) belongs to whoever holds the
- * socket lock of its connection: the worker, or the task that rings the
- * doorbell. Without a connection it belongs to the worker.
+ * socket lock of its connection: the worker, the task that rings the doorbell,
+ * or the softirq that brings data. Without a connection it belongs to the worker.
  */
 #ifndef _RNIC_QP_H
 #define _RNIC_QP_H
@@ -18,6 +18,7 @@
 #include <wire/mpa.h>
 #include <wire/startup.h>
 
+#include "chunk.h"
 #include "readq.h"
 #include "ring.h"
 #include "sgl.h"
@@ -68,10 +69,8 @@ enum rnic_tx_msg {
 /**
  * struct rnic_tx - sending side of a connection
  * @mpa:	FPDU encoder
- * @page:	pages FPDUs are encoded into, NULL when there are none
- * @size:	octets of @page
- * @fill:	octets encoded
- * @sent:	octets of them handed to TCP
+ * @img:	chunk FPDUs are encoded into, or none
+ * @sent:	how far it was handed to TCP;
  * @broken:	TCP said that there is no connection any more
  * @emss:	segment size of this burst, a multiple of 4
  * @seg_used:	octets in the segment that the next FPDU would join
@@ -94,9 +93,7 @@ enum rnic_tx_msg {
  */
 struct rnic_tx {
 	struct mpa_tx mpa;
-	struct page *page;
-	u32 size;
-	u32 fill;
+	struct rnic_chunk img;
 	u32 sent;
 	bool broken;
 	u32 emss;
@@ -176,6 +173,8 @@ struct rnic_rx {
  * @readq:	RDMA Reads
  * @tx:		sending side
  * @rx:		receiving side
+ * @looking:	all that is unread is being looked at: no need to be told
+ * @due:	TCP told nevertheless
  * @closing:	the data path ended the connection; the worker takes it down
  * @event:	async event to raise then, or -1
  */
@@ -211,6 +210,8 @@ struct rnic_qp {
 	struct rnic_readq readq;
 	struct rnic_tx tx;
 	struct rnic_rx rx;
+	bool looking;
+	bool due;
 	bool closing;
 	int event;
 };
@@ -268,6 +269,7 @@ enum rnic_mr_fault rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n);
 void rnic_tx_fault(struct rnic_qp *qp);
 void rnic_tx_done(struct rnic_qp *qp);
 bool rnic_tx_idle(struct rnic_qp *qp);
+bool rnic_tx_waiting(struct rnic_qp *qp);
 
 /* rx.c */
 bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s);

@@ -29,6 +29,8 @@
 
 /* A receive buffer that holds the largest FPDU with room for its overhead. */
 #define RCVBUF_MIN	(512 * 1024)
+/* Octets that may wait in TCP without being sent. */
+#define UNSENT_MAX	(256 * 1024)
 
 static void report(struct sock *sk, enum rnic_sock_event event)
 {
@@ -125,6 +127,19 @@ void rnic_sock_unhook(struct rnic_sock *s)
 }
 
 /*
+ * Options that a child does not inherit, or that it shares with its listener.
+ * Enough unsent octets to keep TCP busy, not all that its buffer would hold: what
+ * waits there grows cold, and its chunks cannot be used again.
+ */
+static void set_options(struct sock *sk)
+{
+	sk->sk_allocation = GFP_NOIO;
+	sk->sk_use_task_frag = false;
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, UNSENT_MAX);
+	tcp_sock_set_nodelay(sk);
+}
+
+/*
  * Options of every socket of ours. The socket pins its namespace like a user's
  * would: a kernel socket by itself does not, and TCP timers would outlive it.
  */
@@ -148,12 +163,10 @@ static int create(struct rnic_sock *s, struct net *net, sa_family_t family)
 	put_net(net);
 
 	sk->sk_reuse = SK_CAN_REUSE;
-	sk->sk_allocation = GFP_NOIO;
-	sk->sk_use_task_frag = false;
+	set_options(sk);
 	sk->sk_rcvbuf = max_t(int, sk->sk_rcvbuf, RCVBUF_MIN);
 	/* Urgent data is data to us, and must not move the stream's start. */
 	sock_set_flag(sk, SOCK_URGINLINE);
-	tcp_sock_set_nodelay(sk);
 	return 0;
 }
 
@@ -269,9 +282,7 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 	if (ret)
 		return ret;
 	sk = s->sock->sk;
-	sk->sk_allocation = GFP_NOIO;
-	sk->sk_use_task_frag = false;
-	tcp_sock_set_nodelay(sk);
+	set_options(sk);
 	/* A child inherits our callbacks from the listener, not the originals. */
 	s->data_ready = listener->data_ready;
 	s->write_space = listener->write_space;
@@ -450,4 +461,24 @@ void rnic_sock_unlock(struct rnic_sock *s)
 void rnic_sock_assert_locked(const struct rnic_sock *s)
 {
 	sock_owned_by_me(s->sock->sk);
+}
+
+/*
+ * Does a process have the socket? Only for a callback that TCP makes with its own
+ * lock held: that lock keeps the answer true until the callback returns.
+ */
+bool rnic_sock_owned(const struct rnic_sock *s)
+{
+	return sock_owned_by_user_nocheck(s->sock->sk);
+}
+
+/**
+ * rnic_sock_flush() - let TCP look at what came while the socket was ours
+ * @s:	socket, locked by this process
+ *
+ * It reports events as ever.
+ */
+void rnic_sock_flush(struct rnic_sock *s)
+{
+	sk_flush_backlog(s->sock->sk);
 }

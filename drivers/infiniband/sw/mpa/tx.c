@@ -13,8 +13,9 @@
  * The image is a chunk of pages that FPDUs are encoded into one behind the
  * other, so the payload is copied once, the CRC runs over that copy (the user
  * may change his memory at any time), and TCP gets many FPDUs in one call. What
- * TCP did not take stays between tx->sent and tx->fill: that and the position in
- * the current message are all there is to resume from.
+ * TCP did not take stays between tx->sent and tx->img.fill: that and the position in
+ * the current message are all there is to resume from. When TCP took all, the chunk
+ * goes back to the stock (chunk.c): an idle connection keeps none.
  *
  * Segments. FPDUs fill them exactly, so that TCP's own cutting, in software or in
  * the NIC, cuts between FPDUs. tx->seg_used follows how full the current segment
@@ -23,7 +24,6 @@
  * rnic_sock_cut(). That is so for less than 136 octets, and with Markers, when a
  * segment would end just behind one, for the last 4.
  */
-#include <linux/gfp.h>
 #include <linux/mm.h>
 
 #include "dev.h"
@@ -32,39 +32,44 @@
 
 /* Octets encoded in one go before the worker lets others run. */
 #define TX_BUDGET	(1024 * 1024)
-/* Chunk orders: many FPDUs of an Ethernet, two of the largest. */
-#define CHUNK_ORDER	3
-#define CHUNK_ORDER_BIG	5
+/* Above it segments come in big chunks. */
+#define BIG_EMSS	16384
 
 enum encode { SEG_ENCODED, IMAGE_FULL, CUT_DUE, TX_ERROR };
 
-static bool new_chunk(struct rnic_tx *tx)
-{
-	unsigned int order = tx->emss > (PAGE_SIZE << CHUNK_ORDER) / 2 ? CHUNK_ORDER_BIG :
-									 CHUNK_ORDER;
-
-	if (tx->page)
-		put_page(tx->page);
-	tx->page = alloc_pages(GFP_NOIO | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);
-	if (!tx->page) {
-		order = 0;
-		tx->page = alloc_page(GFP_NOIO | __GFP_NOWARN);
-	}
-	tx->size = tx->page ? PAGE_SIZE << order : 0;
-	tx->fill = 0;
-	tx->sent = 0;
-	return tx->page;
-}
-
 static u8 *image_end(struct rnic_tx *tx)
 {
-	return (u8 *)page_address(tx->page) + tx->fill;
+	return (u8 *)page_address(tx->img.page) + tx->img.fill;
 }
 
 /* Room for a Terminate is always left. */
 static u32 image_room(const struct rnic_tx *tx)
 {
-	return tx->page ? tx->size - tx->fill - RNIC_TERM_ROOM : 0;
+	u32 room = tx->img.page ? tx->img.size - tx->img.fill : 0;
+
+	return room > RNIC_TERM_ROOM ? room - RNIC_TERM_ROOM : 0;
+}
+
+/*
+ * All of the image is with TCP: go on in another chunk, with room for @size octets,
+ * or an empty one.
+ */
+static bool new_chunk(struct rnic_tx *tx, u32 size)
+{
+	bool got;
+
+	do {
+		got = rnic_chunk_get(&tx->img, tx->emss > BIG_EMSS);
+	} while (got && tx->img.fill && image_room(tx) < size);
+	tx->sent = tx->img.fill;
+	return got;
+}
+
+/* Nothing is left to send: who sends next, here or elsewhere, may append. */
+static void drop_chunk(struct rnic_tx *tx)
+{
+	if (tx->sent == tx->img.fill)
+		rnic_chunk_put(&tx->img);
 }
 
 /* One FPDU of @n payload octets at the end of the image, which has the room. */
@@ -93,7 +98,7 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 		tx->off += part;
 	}
 	part = mpa_tx_end(&tx->mpa);
-	tx->fill += part;
+	tx->img.fill += part;
 	tx->seg_used = (tx->seg_used + part) % tx->emss;
 	tx->left -= n;
 	tx->seg.to += n;
@@ -137,9 +142,9 @@ static enum encode encode_segment(struct rnic_qp *qp)
 		return CUT_DUE;
 	size = mpa_fpdu_size(tx->mpa.pos, ulpdu, markers);
 	if (size > image_room(tx)) {
-		if (tx->fill != tx->sent)
+		if (tx->img.fill != tx->sent)
 			return IMAGE_FULL;
-		if (!new_chunk(tx))
+		if (!new_chunk(tx, size))
 			return IMAGE_FULL;
 		if (size > image_room(tx))
 			ulpdu = mpa_ulpdu_fit(tx->mpa.pos, image_room(tx), markers);
@@ -155,16 +160,14 @@ static enum encode encode_segment(struct rnic_qp *qp)
 static bool fill_image(struct rnic_qp *qp, u32 limit, bool *cut)
 {
 	struct rnic_tx *tx = &qp->tx;
-	u32 start = tx->fill;
+	u32 start = tx->mpa.pos;
 
 	*cut = false;
-	while (tx->fill - start < limit) {
+	while (tx->mpa.pos - start < limit) {
 		if (tx->msg == RNIC_TX_NONE && !rnic_tx_next(qp))
 			return false;
 		switch (encode_segment(qp)) {
 		case SEG_ENCODED:
-			if (tx->fill < start)	/* a new chunk was begun */
-				start = 0;
 			break;
 		case IMAGE_FULL:
 			return true;
@@ -196,8 +199,8 @@ static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 	struct rnic_tx *tx = &qp->tx;
 	int ret;
 
-	while (tx->sent < tx->fill) {
-		ret = rnic_sock_push(s, tx->page, tx->sent, tx->fill - tx->sent, more);
+	while (tx->sent < tx->img.fill) {
+		ret = rnic_sock_push(s, tx->img.page, tx->sent, tx->img.fill - tx->sent, more);
 		if (ret < 0 && ret != -EAGAIN)
 			tx->broken = true;
 		if (ret <= 0)
@@ -210,7 +213,7 @@ static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 /* TCP took nothing for want of memory, and no acknowledgment will wake us. */
 static bool starved(const struct rnic_tx *tx, const struct rnic_sock *s)
 {
-	return tx->sent != tx->fill && !tx->broken && rnic_sock_all_acked(s);
+	return tx->sent != tx->img.fill && !tx->broken && rnic_sock_all_acked(s);
 }
 
 /**
@@ -237,10 +240,12 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s)
 		if (cut)
 			rnic_sock_cut(s);
 		/* Enough for now, or no memory for the moment. */
-		again = more && (tx->mpa.pos - start > TX_BUDGET || !tx->page);
+		again = more && (tx->mpa.pos - start > TX_BUDGET || !tx->img.page);
 	}
 	rnic_sent_complete(qp);
-	return again || starved(tx, s);
+	again |= starved(tx, s);
+	drop_chunk(tx);
+	return again;
 }
 
 /**
@@ -271,9 +276,9 @@ static void encode_terminate(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
 
-	if (!tx->page && !new_chunk(tx))
+	if (!tx->img.page && !new_chunk(tx, RNIC_TERM_ROOM))
 		return;
-	tx->fill += rnic_tx_terminate(&tx->mpa, &tx->term, image_end(tx));
+	tx->img.fill += rnic_tx_terminate(&tx->mpa, &tx->term, image_end(tx));
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);
 }
 

@@ -342,7 +342,18 @@ bool rnic_tx_idle(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
 
-	return tx->msg == RNIC_TX_NONE && !tx->held && tx->fill == tx->sent &&
+	return tx->msg == RNIC_TX_NONE && !tx->held && tx->img.fill == tx->sent &&
 	       !rnic_reads_out(&qp->readq) && !rnic_read_in_head(&qp->readq) &&
 	       !rnic_sq_pending(&qp->sq);
+}
+
+/**
+ * rnic_tx_waiting() - is there a work request that is not begun?
+ * @qp:	queue pair, socket locked
+ *
+ * Return: yes; it may have waited for Reads to come back.
+ */
+bool rnic_tx_waiting(struct rnic_qp *qp)
+{
+	return qp->tx.held || rnic_sq_pending(&qp->sq);
 }

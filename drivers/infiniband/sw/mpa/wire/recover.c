@@ -62,8 +62,25 @@ void mpa_recover_init(struct mpa_recover *rc, const struct mpa_recover_room *roo
 
 /* Putting in */
 
+/*
+ * [@from, @to) was not held before: to be searched, with what was not yet. What is
+ * only repeated is not, or a peer could have us check the same for ever.
+ */
+static void refresh(struct mpa_recover *rc, u32 from, u32 to)
+{
+	if (rc->fresh.from == rc->fresh.to) {
+		rc->fresh = (struct mpa_held){ from, to };
+		return;
+	}
+	if (before(from, rc->fresh.from))
+		rc->fresh.from = from;
+	if (before(rc->fresh.to, to))
+		rc->fresh.to = to;
+}
+
 static void copy_in(struct mpa_recover *rc, u32 pos, const u8 *data, u32 len)
 {
+	refresh(rc, pos, pos + len);
 	while (len) {
 		u32 at = pos & (rc->room.ring_size - 1);
 		u32 n = min(len, rc->room.ring_size - at);
@@ -135,18 +152,9 @@ static bool held_add(struct mpa_recover *rc, u32 from, u32 to)
 	return true;
 }
 
-/* [@from, @to) is to be searched, with what was not searched before it. */
-static void refresh(struct mpa_recover *rc, u32 from, u32 to)
+/* The chain owns what it has reached: Markers count beyond a gap only. */
+static void rewind(struct mpa_recover *rc)
 {
-	if (rc->fresh.from == rc->fresh.to) {
-		rc->fresh = (struct mpa_held){ from, to };
-	} else {
-		if (before(from, rc->fresh.from))
-			rc->fresh.from = from;
-		if (before(rc->fresh.to, to))
-			rc->fresh.to = to;
-	}
-	/* The chain owns what it has reached: Markers count beyond a gap only. */
 	rc->tried = rc->room.held[0].to;
 	rc->scan = (rc->tried + MARKER_MASK) & ~MARKER_MASK;
 }
@@ -181,7 +189,7 @@ u32 mpa_recover_put(struct mpa_recover *rc, u32 pos, const u8 *data, u32 len)
 		return 0;
 	fill_gaps(rc, pos, data + known, end);
 	held_add(rc, pos, end);
-	refresh(rc, pos, end);
+	rewind(rc);
 	return known + end - pos;
 }
 
@@ -232,6 +240,7 @@ static bool judge(struct mpa_recover *rc, u32 pos, u32 size)
 	enum mpa_rx_verdict verdict = MPA_RX_MORE;
 	u32 end = pos + size;
 
+	rc->checked += size;
 	mpa_rx_init_at(&rc->rx, pos, rc->rx.markers, rc->rx.crc);
 	while (pos != end && verdict == MPA_RX_MORE) {
 		u32 at = pos & (rc->room.ring_size - 1);

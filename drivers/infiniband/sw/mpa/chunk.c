@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A stock of chunks for each CPU.
+ *
+ * Only who sends needs a chunk, and only for so long, so that an idle connection
+ * keeps none: a run takes what is left of the CPU's current chunk, appends, and
+ * gives the rest back. Full chunks wait in a ring until TCP, which holds
+ * references as long as the octets may be sent again, has let go of the oldest.
+ * Then it is used anew. This matters: a fresh page may have to be zeroed
+ * (init_on_alloc), which costs as much as the copy into it.
+ *
+ * Lifetime. A chunk has one reference of ours, that of whoever took it or of the
+ * stock. Pages in the ring are only read (their count) until that is the last.
+ */
+#include <linux/bottom_half.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+
+#include "chunk.h"
+
+/* Many FPDUs of an Ethernet, two of the largest. */
+#define ORDER		3
+#define ORDER_BIG	5
+/* Most of a stock's memory: 1 MiB of either kind a CPU. */
+#define RING_SIZE	32
+#define RING_SIZE_BIG	8
+
+/**
+ * struct stock - chunks of one size
+ * @cur:	the one that was not filled, or none
+ * @ring:	full ones, oldest at @tail
+ * @head:	next free place, free running
+ * @tail:	oldest, free running
+ *
+ * Softirqs off.
+ */
+struct stock {
+	struct rnic_chunk cur;
+	struct page *ring[RING_SIZE];
+	u32 head;
+	u32 tail;
+};
+
+struct stocks {
+	struct stock of[2];
+};
+
+static struct stocks __percpu *stocks;
+
+static u32 ring_size(bool big)
+{
+	return big ? RING_SIZE_BIG : RING_SIZE;
+}
+
+static unsigned int order_of(bool big)
+{
+	return big ? ORDER_BIG : ORDER;
+}
+
+static struct page *take_oldest(struct stock *st, bool big)
+{
+	return st->ring[st->tail++ & (ring_size(big) - 1)];
+}
+
+static void retire(struct stock *st, struct page *page, bool big)
+{
+	if (compound_order(page) != order_of(big)) {
+		put_page(page);
+		return;
+	}
+	if (st->head - st->tail == ring_size(big))
+		put_page(take_oldest(st, big));
+	st->ring[st->head++ & (ring_size(big) - 1)] = page;
+}
+
+/* The oldest, when TCP has let go of it. */
+static struct page *recycle(struct stock *st, bool big)
+{
+	u32 oldest = st->tail & (ring_size(big) - 1);
+
+	if (st->head == st->tail || page_ref_count(st->ring[oldest]) != 1)
+		return NULL;
+	return take_oldest(st, big);
+}
+
+static struct page *fresh(bool big, u32 *size)
+{
+	unsigned int order = order_of(big);
+	struct page *page;
+
+	page = alloc_pages(GFP_NOIO | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);
+	if (!page) {
+		order = 0;
+		page = alloc_page(GFP_NOIO | __GFP_NOWARN);
+	}
+	*size = PAGE_SIZE << order;
+	return page;
+}
+
+/**
+ * rnic_chunk_get() - a chunk to append to
+ * @chunk:	a chunk in which there is not enough room, or none; replaced
+ * @big:	the large kind
+ *
+ * What comes may be in use already up to @fill. Without memory for a whole chunk
+ * it is a single page.
+ *
+ * Context: process.
+ * Return: false when there is no memory, then @chunk is none.
+ */
+bool rnic_chunk_get(struct rnic_chunk *chunk, bool big)
+{
+	struct rnic_chunk got = {};
+	struct stock *st;
+
+	local_bh_disable();
+	st = &this_cpu_ptr(stocks)->of[big];
+	if (chunk->page)
+		retire(st, chunk->page, big);
+	else
+		swap(got, st->cur);
+	if (!got.page) {
+		got.page = recycle(st, big);
+		got.size = PAGE_SIZE << order_of(big);
+		got.fill = 0;
+	}
+	local_bh_enable();
+	if (!got.page)
+		got.page = fresh(big, &got.size);
+	*chunk = got;
+	return got.page;
+}
+
+/**
+ * rnic_chunk_put() - give a chunk back
+ * @chunk:	a chunk whose used octets TCP has, or none; none afterwards
+ *
+ * Context: process or softirq.
+ */
+void rnic_chunk_put(struct rnic_chunk *chunk)
+{
+	bool big = chunk->size == PAGE_SIZE << ORDER_BIG;
+	struct stock *st;
+
+	if (!chunk->page)
+		return;
+	local_bh_disable();
+	st = &this_cpu_ptr(stocks)->of[big];
+	if (st->cur.page)
+		retire(st, chunk->page, big);
+	else
+		st->cur = *chunk;
+	local_bh_enable();
+	chunk->page = NULL;
+}
+
+int rnic_chunk_init(void)
+{
+	stocks = alloc_percpu(struct stocks);
+	return stocks ? 0 : -ENOMEM;
+}
+
+static void empty(struct stock *st, bool big)
+{
+	if (st->cur.page)
+		put_page(st->cur.page);
+	while (st->head != st->tail)
+		put_page(take_oldest(st, big));
+}
+
+/* Nobody sends any more. */
+void rnic_chunk_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		empty(&per_cpu_ptr(stocks, cpu)->of[false], false);
+		empty(&per_cpu_ptr(stocks, cpu)->of[true], true);
+	}
+	free_percpu(stocks);
+}

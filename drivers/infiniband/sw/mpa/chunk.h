@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Chunks: pages that FPDUs are encoded into and TCP takes by reference.
+ */
+#ifndef _RNIC_CHUNK_H
+#define _RNIC_CHUNK_H
+
+#include <linux/types.h>
+
+struct page;
+
+/**
+ * struct rnic_chunk - physically contiguous pages, filled from the front
+ * @page:	the first page, with a reference; NULL when there is none
+ * @size:	octets
+ * @fill:	octets in use; those belong to TCP and do not change any more
+ */
+struct rnic_chunk {
+	struct page *page;
+	u32 size;
+	u32 fill;
+};
+
+bool rnic_chunk_get(struct rnic_chunk *chunk, bool big);
+void rnic_chunk_put(struct rnic_chunk *chunk);
+int rnic_chunk_init(void);
+void rnic_chunk_exit(void);
+
+#endif

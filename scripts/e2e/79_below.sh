@@ -1,0 +1,101 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# What happens in TCP and IP, below the device: loss while connections start, a
+# peer that TCP gives up, IPsec.
+
+hw_counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
+
+# Segments that TCP sent again in namespace $1
+resent() {
+	"$1" cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $13 }'
+}
+
+scenario startup_lossy 120 "one packet in five is lost while 20 connections start (CONN-21, DUAL-03)"
+startup_lossy() {
+	local ok failed before resent
+	dirty
+	modprobe sch_netem
+	ok=$(hw_counter mpa1 startups_ok)
+	failed=$(hw_counter mpa0 startups_failed)
+	echo 60000 >/sys/class/infiniband/mpa0/mpa/startup_timeout_ms
+	echo 60000 >/sys/class/infiniband/mpa1/mpa/startup_timeout_ms
+	before=$(($(resent a) + $(resent b)))
+	tc -n a qdisc add dev va root netem loss 20%
+	tc -n b qdisc add dev vb root netem loss 20%
+	new_port
+	serve server b ucmatose -p "$PORT" -c 20 -C 1
+	LIMIT=$((100 * SLOW)) run client a ucmatose -p "$PORT" -s "$B4" -c 20 -C 1
+	reap server 60
+	ok=$(($(hw_counter mpa1 startups_ok) - ok))
+	failed=$(($(hw_counter mpa0 startups_failed) - failed))
+	resent=$(($(resent a) + $(resent b) - before))
+	note "sent again: $resent segments"
+	[ "$resent" -ge 10 ] || fail "hardly anything was lost"
+	[ "$ok $failed" = "20 0" ] || fail "startups: $ok good, $failed failed"
+}
+
+scenario tcp_gives_up 40 "a peer that no longer answers: TCP's time-out is told (ERR-01, CONN-19)"
+tcp_gives_up() {
+	local before
+	dirty
+	a sysctl -qw net.ipv4.tcp_retries2=3
+	before=$(hw_counter mpa0 conn_reset)
+	new_port
+	serve server b ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000
+	start client a ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000 "$B4"
+	wait_for 10 busy
+	ip -n b link set vb down
+	ended client 20
+	[ "$STATUS" != 0 ] || fail "the client ended as if nothing had happened"
+	[ $(($(hw_counter mpa0 conn_reset) - before)) = 1 ] || fail "conn_reset did not move by 1"
+}
+
+# ipsec_state NAMESPACE add|delete SRC DST SPI: one direction, as the two ends know it
+ipsec_state() {
+	local key what=(src "$3" dst "$4" proto esp spi "$5")
+	printf -v key '0x%040x' "$5"
+	[ "$2" = delete ] || what+=(mode transport aead 'rfc4106(gcm(aes))' "$key" 128)
+	ip -n "$1" xfrm state "$2" "${what[@]}"
+}
+
+# ipsec_both add|delete SPI: both directions at both ends
+ipsec_both() {
+	local ns
+	for ns in a b; do
+		ipsec_state $ns "$1" "$A4" "$B4" "$2"
+		ipsec_state $ns "$1" "$B4" "$A4" $(($2 + 1))
+	done
+}
+
+# ipsec_policy NAMESPACE OWN PEER: plain packets are neither sent nor taken
+ipsec_policy() {
+	ip -n "$1" xfrm policy add src "$2" dst "$3" dir out tmpl proto esp mode transport
+	ip -n "$1" xfrm policy add src "$3" dst "$2" dir in tmpl proto esp mode transport
+}
+
+# Packets that the state with SPI $1 has let into b
+ipsec_packets() {
+	b ip -s xfrm state list spi "$1" | sed -n 's/.*(bytes), \([0-9]*\)(packets)$/\1/p'
+}
+
+scenario ipsec_transport 60 "under IPsec; its associations go, new ones come, the stream goes on (SEC-03, SEC-06)"
+ipsec_transport() {
+	dirty
+	modprobe -a esp4 xfrm_user gcm
+	ipsec_policy a "$A4" "$B4"
+	ipsec_policy b "$B4" "$A4"
+	ipsec_both add 0x1000
+	rping_pair b a "$B4" 64000
+	[ "$(ipsec_packets 0x1000)" -gt 20 ] || fail "nothing went through IPsec"
+	new_port
+	serve server b rping -s -V -C 120 -S 20000 -a "$B4" -p "$PORT"
+	start client a rping -c -V -C 120 -S 20000 -a "$B4" -p "$PORT"
+	wait_for 10 busy
+	ipsec_both delete 0x1000
+	sleep 0.5	# nothing gets through; TCP waits
+	is_running client || fail "the client did not outlive the association"
+	ipsec_both add 0x2000
+	reap client 40
+	reap server 10
+	[ "$(ipsec_packets 0x2000)" -gt 100 ] || fail "the new association was not used"
+}

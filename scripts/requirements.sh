@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# requirements.sh TAP...      checks the table in Documentation/requirements.rst
+#                             against the source and against the results in TAP
+# requirements.sh --missing   lists its rows that no test shows
+#
+# Prints TAP. The table is the one list of requirements; what it must hold is
+# fixed here, so that no row gets lost and no MUST becomes less.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cd "$TOP"
+
+TABLE=Documentation/requirements.rst
+
+# group:rows:MUSTs among them:MUSTs that cannot apply to a driver over sockets
+GROUPS_OF_ROWS='FRM:18:13:0 MRK:24:18:0 CRC:22:17:0 SEG:26:6:0 RCV:32:16:0 NEG:46:28:2
+	P2P:57:35:0 CONN:27:4:0 ERR:18:10:0 SEC:17:4:1 SCTP:14:9:7 DUAL:13:1:0
+	HIST:26:0:0 GAP:17:0:0'
+
+number=0
+failed=0
+
+# rows: "ID;LEVEL;FUNCTION...;TEST..." of each row, for read with IFS=";"
+rows() {
+	awk -F ' *[|] *' '/^ +[A-Z][A-Z0-9]*-[0-9]+ +[|]/ {
+		sub(/^ +/, "", $1)
+		print $1 ";" $2 ";" ($4 == "-" ? "" : $4) ";" ($5 == "-" ? "" : $5)
+	}' "$TABLE"
+}
+
+# verdict TEXT: one TAP line for the complaints on stdin
+verdict() {
+	local complaints
+	complaints=$(sort -u)
+	number=$((number + 1))
+	if [ -z "$complaints" ]; then
+		echo "ok $number - requirements: $1"
+		return
+	fi
+	failed=$((failed + 1))
+	echo "not ok $number - requirements: $1"
+	echo "# ${complaints//$'\n'/$'\n# '}"
+}
+
+# Each id of each group, once; levels, by their number; nothing else.
+wrong_ids() {
+	rows | awk -F ';' -v groups="$GROUPS_OF_ROWS" '
+	{
+		group = $1
+		sub(/-.*/, "", group)
+		seen[$1]++
+		musts[group] += ($2 == "MUST")
+		spared[group] += ($2 == "MUST" && $4 ~ /^n\/a: ./)
+		if ($2 !~ /^(MUST|SHOULD|MAY|info)$/)
+			print $1 " has no level: " $2
+	}
+	END {
+		n = split(groups, list, /[ \t\n]+/)
+		for (i = 1; i <= n; i++) {
+			split(list[i], want, ":")
+			for (j = 1; j <= want[2]; j++) {
+				id = sprintf("%s-%02d", want[1], j)
+				if (seen[id] != 1)
+					print id " occurs " seen[id] + 0 " times"
+				delete seen[id]
+			}
+			if (musts[want[1]] != want[3])
+				print want[1] " has " musts[want[1]] + 0 " MUSTs, not " want[3]
+			if (spared[want[1]] > want[4])
+				print want[1] ": " spared[want[1]] " MUSTs cannot apply, not " want[4]
+		}
+		for (id in seen)
+			print id " is no id"
+	}'
+}
+
+# Names of the functions the driver defines
+defined() {
+	{
+		find drivers -name '*.c' -exec grep -hE '^[a-z].*\(' {} +
+		find drivers include -name '*.h' -exec grep -hE '^static inline .*\(' {} +
+	} | grep -v ';$' | sed -E 's/\(.*//; s/.*[ *]//' | sort -u
+}
+
+unknown_functions() {
+	local id functions names
+	names=" $(defined | tr '\n' ' ') "
+	rows | while IFS=';' read -r id _ functions _; do
+		for function in $functions; do
+			[[ $names == *" $function "* ]] || echo "$id: no function $function"
+		done
+	done
+}
+
+# A MUST that applies is honoured by some function and shown by some test.
+musts_without_test() {
+	rows | awk -F ';' '$2 == "MUST" && $4 !~ /^n\/a:/ {
+		if ($3 == "")
+			print $1 ": no function"
+		if ($4 == "" || $4 ~ /^read:/)
+			print $1 ": no test"
+	}'
+}
+
+# results TAP...: "NAME good" or "NAME bad", a suite's case as SUITE.CASE, a fuzzer
+# as fuzz_TARGET
+results() {
+	awk '
+	{ sub(/\r$/, "") }
+	match($0, /# Subtest: /) { suite = substr($0, RSTART + RLENGTH) }
+	match($0, /^ *(not )?ok [0-9]+ (- )?/) {
+		name = substr($0, RLENGTH + 1)
+		bad = $1 == "not" || toupper(name) ~ /# *SKIP/
+		sub(/ *[(#].*/, "", name)
+		sub(/: /, ".", name)
+		if (split(name, word, " ") > 1 && word[1] == "fuzz")
+			name = "fuzz_" word[2]
+		if ($0 ~ /^ /)
+			name = suite "." name
+		print name, bad ? "bad" : "good"
+	}' "$@" | sort -u
+}
+
+not_shown() {
+	local id tests good bad
+	good=" $(results "$@" | sed -n 's/ good$//p' | tr '\n' ' ') "
+	bad=" $(results "$@" | sed -n 's/ bad$//p' | tr '\n' ' ') "
+	rows | while IFS=';' read -r id _ _ tests; do
+		[[ $tests != n/a:* && $tests != read:* ]] || continue
+		for test in $tests; do
+			if [[ $bad == *" $test "* ]]; then
+				echo "$id: $test did not pass"
+			elif [[ $good != *" $test "* ]]; then
+				echo "$id: $test did not run"
+			fi
+		done
+	done
+}
+
+if [ "${1:-}" = --missing ]; then
+	rows | awk -F ';' '$4 == "" || $4 ~ /^read:/ { print $1, $2, $4 }'
+	exit
+fi
+[ $# -gt 0 ] || die "usage: requirements.sh --missing | TAP..."
+verdict "each id once, none missing" < <(wrong_ids)
+verdict "each function is there" < <(unknown_functions)
+verdict "each MUST has function and test, or cannot apply" < <(musts_without_test)
+verdict "each test named ran and passed" < <(not_shown "$@")
+echo "1..$number"
+[ "$failed" = 0 ]
