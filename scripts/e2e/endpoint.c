@@ -310,8 +310,10 @@ static void connect_now(struct conn *c)
 	cp = param_of(c, &w);
 	if (rdma_connect(c->id, &cp))
 		die("connect");
-	if (wants(c, 'b'))
+	if (wants(c, 'b')) {
 		break_qp(c->id->qp);
+		say("broken");
+	}
 }
 
 static void send_and_quit(struct conn *c)

@@ -14,7 +14,7 @@ def replies():
     """Proper Replies, in one piece and in many; nothing is sent before (NEG-26, NEG-38, NEG-44)"""
     for reply in ACCEPT, frame(REPLY, 0), frame(REPLY, C | 0xF), frame(REPLY, C, 2), \
             frame(REPLY, C | S, 1, b"seed"), frame(REPLY, C, 1, bytes(255)), \
-            frame(REPLY, C, 1, bytes(range(256)) * 2), frame(REPLY, C | 0x1F, 1):
+            frame(REPLY, C | 0x1F, 1):
         for piece in None, 1:
             with Moves(startups_ok=1), Called("eh") as call:
                 req = call.conn.request
@@ -24,7 +24,7 @@ def replies():
                                               OFFER_WRITE | OFFER_READ | 4)
                 conn = call.reply(reply, piece)
                 line = call.established()
-                pd = reply[20:275]
+                pd = reply[20:]
                 assert line[4:] == [str(len(pd)), pd.hex() or "-"], line
                 assert conn.hear_send(1) == b"hello"
                 conn.say(conn.message(b"x"))

@@ -181,7 +181,7 @@ def parting():
 
 @test
 def private_data():
-    """Private Data up to its limits; iw_cm takes 255 octets of it (NEG-14 to NEG-17, P2P-05)"""
+    """Private Data up to its limits; iw_cm can tell 255 octets (NEG-14 to NEG-17, P2P-05)"""
     with serving() as program:
         for n in 0, 1, 2, 255, 256, 508, 512:
             for build, most in (lambda pd: frame(REQUEST, C, 1, pd), 512), \

@@ -206,6 +206,7 @@ def local_error():
     """A Reply that we cannot follow up: code 5 (P2P-41); an accept: a reject"""
     for reply in ACCEPT, frame(REPLY, C | M), enhanced(REPLY, C, PEER | 4, OFFER_WRITE | 4):
         with Moves(startups_failed=1, tx_terminate=1), Called("b") as caller:
+            caller.program.expect("broken")
             conn = caller.reply(reply + bytes(3000))      # unread: no reset (CONN-20)
             assert caller.program.expect("CONNECT_ERROR")[1] == "-22"
             conn.terminated("2/0/5")
