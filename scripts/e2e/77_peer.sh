@@ -27,7 +27,9 @@ peer_tests() {
 		}' peer_{responder,initiator,setup,frames,errors,fuzz}.py)
 }
 
+# Looked up once; the shell of a scenario gets it from who started it.
+export PEER_TESTS=${PEER_TESTS:-$(peer_tests)}
 while IFS=$'\t' read -r file test text; do
 	scenario "peer_$test" 60 "$text"
 	eval "peer_$test() { peer $file $test; }"
-done < <(peer_tests)
+done <<<"$PEER_TESTS"

@@ -9,8 +9,8 @@
 # choose the driver under test, OUTDIR (/out if there is one) keeps the logs.
 # shellcheck disable=SC2034,SC2153 # shared with lib.sh
 set -u
-HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-TOP=$(cd "$HERE/../.." && pwd)
+HERE=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
+TOP=${HERE%/scripts/e2e}
 STATE=${E2E_STATE:-/tmp/e2e}
 OUTDIR=${OUTDIR:-/out}
 [ -d "$OUTDIR" ] || OUTDIR=$STATE/logs
@@ -72,7 +72,8 @@ complaints() {
 		"$(pgrep -a -g "$group" | head -3)"
 	until_true 5 no_objects || echo "left behind: $(objects | tr '\n' ' ')"
 	dmesg --read-clear >"$WORK/dmesg.log"
-	grep -E "$SPLAT" "$WORK/dmesg.log" | head -5 | sed 's/^/kernel: /'
+	[ ! -s "$WORK/dmesg.log" ] ||
+		grep -E "$SPLAT" "$WORK/dmesg.log" | head -5 | sed 's/^/kernel: /'
 }
 
 diagnose() {
@@ -101,7 +102,7 @@ run_scenario() {
 	ms=$(((${EPOCHREALTIME/./} - begin) / 1000))
 	if [ "$status" = 0 ] && [ -z "$bad" ]; then
 		printf 'ok %d - %s (%d.%d s)\n' "$number" "$name" $((ms / 1000)) $((ms / 100 % 10))
-		grep -h '^# ' "$WORK/scenario.log"
+		[ ! -s "$WORK/scenario.log" ] || grep -h '^# ' "$WORK/scenario.log"
 		return 0
 	fi
 	printf 'not ok %d - %s (%d.%d s)\n' "$number" "$name" $((ms / 1000)) $((ms / 100 % 10))

@@ -145,13 +145,28 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 }
 
 /*
+ * How long the close may still take, from the last octet on that went either way: a
+ * peer that takes nothing does not keep us.
+ */
+static void await_end(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	u32 moved = qp->tx.mpa.pos - (qp->tx.img.fill - qp->tx.sent) +
+		    qp->rx.mpa.pos + qp->rx.mpa.seen;
+
+	if (qp->ending && moved == qp->moved)
+		return;
+	qp->ending = true;
+	qp->moved = moved;
+	rnic_ep_arm(ep, CLOSE_MS);
+}
+
+/*
  * Everything posted before the close was sent, or will never be since the peer
  * did not open the stream (NEG-30): FIN, and wait for the peer's.
  */
 static void close_gracefully(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	/* From the last progress on: a peer that takes nothing does not keep us. */
-	rnic_ep_arm(ep, CLOSE_MS);
+	await_end(qp, ep);
 	qp->fin = !qp->tx.open || rnic_tx_idle(qp);
 }
 
@@ -170,7 +185,7 @@ static bool half_open(struct rnic_qp *qp, struct rnic_ep *ep)
 		return false;
 	if (rnic_reads_out(&qp->readq) || rnic_tx_idle(qp))
 		return false;
-	rnic_ep_arm(ep, CLOSE_MS);
+	await_end(qp, ep);
 	return true;
 }
 

@@ -383,6 +383,7 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->rx.first = true;
 	qp->closing = false;
 	qp->fin = false;
+	qp->ending = false;
 	qp->event = -1;
 	/*
 	 * rdma_cm sets no rights at all on the connecting side (it knows no

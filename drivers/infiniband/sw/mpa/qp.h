@@ -151,6 +151,8 @@ struct rnic_rx {
  * @busy:	has or had a connection since RESET
  * @setup:	gets one at this moment: its data path is the one's who does that
  * @fin:	our FIN was asked for (state SQD)
+ * @ending:	only what is left moves, and a deadline watches that it does
+ * @moved:	octets of both directions when the deadline was set
  * @work:	the worker
  * @reflush:	wakes the worker of a user's queue pair in error, for receives
  *		are posted there without a doorbell
@@ -189,6 +191,8 @@ struct rnic_qp {
 	bool busy;
 	bool setup;
 	bool fin;
+	bool ending;
+	u32 moved;
 	struct work_struct work;
 	struct delayed_work reflush;
 	unsigned int pause;

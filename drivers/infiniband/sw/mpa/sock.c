@@ -385,7 +385,6 @@ int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 		return ret;
 	unmap(remote);
 	return rnic_sock_local_addr(s, local);
-	return 0;
 }
 
 static struct net_device *netdev_of_in6(struct net *net, const struct sockaddr_in6 *in6)
