@@ -155,6 +155,7 @@ class Conn:
         self.sent = self.got = 0        # positions in the FPDU streams
         self.msn = 0
         self.was_reset = False
+        self.ahead = b""                # octets read, but not asked for yet
 
     def __enter__(self):
         return self
@@ -167,23 +168,24 @@ class Conn:
         for i in range(0, len(octets), piece):
             self.sock.sendall(octets[i:i + piece])
 
-    def take(self, n):
+    def take(self, n, more_at_once=0):
         """The next n octets; fewer when the stream ends"""
-        out = b""
+        out, self.ahead = self.ahead[:n], self.ahead[n:]
         end = now() + self.limit
         while len(out) < n:
             left = end - now()
             assert left > 0 and select.select([self.sock], [], [], left)[0], \
                 "nothing came, %d of %d octets" % (len(out), n)
             try:
-                more = self.sock.recv(n - len(out))
+                more = self.sock.recv(n - len(out) + more_at_once)
             except ConnectionResetError:
                 self.was_reset = True
                 more = b""
             if not more:
                 break
             out += more
-        return out
+        self.ahead += out[n:]
+        return out[:n]
 
     def ended(self):
         """It is closed, and nothing came before that."""
@@ -191,7 +193,8 @@ class Conn:
         assert not octets, "an octet came: " + octets.hex()
 
     def quiet(self, seconds):
-        assert not select.select([self.sock], [], [], seconds * SLOW)[0], "not quiet"
+        assert not self.ahead and \
+            not select.select([self.sock], [], [], seconds * SLOW)[0], "not quiet"
 
     def finish(self):
         self.sock.shutdown(socket.SHUT_WR)
@@ -233,7 +236,7 @@ class Conn:
                 marker.hex(), self.got, back)
             seen += marker
             self.got += 4
-        octets = self.take(4)
+        octets = self.take(4, 2048)
         self.got += len(octets)
         return octets
 
