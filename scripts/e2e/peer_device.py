@@ -81,6 +81,7 @@ class Program:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         self.lines, self.rest = [], b""
+        self.said = []                  # the first word of each line, never dropped
 
     def __enter__(self):
         return self
@@ -102,6 +103,7 @@ class Program:
         for line in lines:
             print("  program:", line.decode()[:100], flush=True)
             self.lines.append(line.decode().split())
+            self.said.append(self.lines[-1][0])
         return True
 
     def expect(self, word):
@@ -193,6 +195,7 @@ class Called:
         with contextlib.ExitStack() as stack:
             self.sock = stack.enter_context(listening(self.address))
             self.program.seen()
+            self.program.said.clear()
             self.program.tell("connect", self.address, PORT, self.letters)
             self.conn = stack.enter_context(self.again())
             self.stack = stack.pop_all()

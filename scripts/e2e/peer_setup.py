@@ -100,8 +100,8 @@ def rtr_types():
             assert conn.hear_send(first + 1) == b"back"
             conn.finish()
             call.program.expect("DISCONNECTED")
-            said = [line[0] for line in call.program.seen()]
-            assert said.count("sent") <= 2, "the RTR was shown: %s" % said
+            said = call.program.said
+            assert said.count("sent") == 2, "the RTR was shown: %s" % said
 
 
 @test
