@@ -55,7 +55,7 @@ enum rnic_obj {
  * @crc:		ask the peer for CRCs
  * @markers:		ask the peer for Markers
  * @rev:		MPA revision of our Requests, 1 or 2
- * @rtr:		RTR types offered and accepted, set of MPA_RTR_*
+ * @rtr:		RTR types offered, set of MPA_RTR_*; who offers none takes all
  * @rtr_frame:		ask with, and take, an RtR frame at revision 1
  * @startup_timeout_ms:	time for a whole startup, 100 to 600000
  * @max_pending:	half-open startups allowed at once, 1 to 65536

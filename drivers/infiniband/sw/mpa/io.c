@@ -60,19 +60,31 @@ void rnic_qp_kick(struct rnic_qp *qp)
 }
 
 /*
- * Receive. What TCP reports meanwhile is no news: all that is unread is looked at.
+ * Look at all that is unread: what TCP reports meanwhile is no news.
  *
- * Return: the worker is needed, to go on, to send, or to end the connection.
+ * Return: it stopped for fairness only.
  */
-static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
+static bool look(struct rnic_qp *qp, struct rnic_sock *s)
 {
-	u32 reads = rnic_reads_out(&qp->readq);
-	bool open = qp->tx.open, again;
+	bool again;
 
 	qp->looking = true;
 	again = rnic_rx_run(qp, s);
 	qp->looking = false;
-	return again || qp->closing || qp->rx.eof || open != qp->tx.open ||
+	return again;
+}
+
+/*
+ * Receive without the worker.
+ *
+ * Return: it is needed, to go on, to send, or to end the connection.
+ */
+static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	u32 reads = rnic_reads_out(&qp->readq);
+	bool open = qp->tx.open;
+
+	return look(qp, s) || qp->closing || qp->rx.eof || open != qp->tx.open ||
 	       rnic_read_in_head(&qp->readq) ||
 	       (reads != rnic_reads_out(&qp->readq) && rnic_tx_waiting(qp));
 }
@@ -280,9 +292,7 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	bool unread, again, over, fin = false;
 
 	rnic_sock_lock(&ep->s);
-	qp->looking = true;
-	unread = rnic_rx_run(qp, &ep->s);
-	qp->looking = false;
+	unread = look(qp, &ep->s);
 	again = unread;
 	if (!qp->closing && !qp->fin && state_of(qp) != IB_QPS_ERR)
 		again |= rnic_tx_run(qp, &ep->s);

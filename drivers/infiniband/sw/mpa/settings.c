@@ -58,17 +58,23 @@ static int parse(const char *buf, u32 min, u32 max, u32 *val)
 	return 0;
 }
 
-static ssize_t markers_store(struct device *device,
-			     struct device_attribute *attr, const char *buf,
-			     size_t count)
+/* 0 or 1. */
+static ssize_t store_flag(bool *flag, const char *buf, size_t count)
 {
 	u32 val;
 	int ret = parse(buf, 0, 1, &val);
 
 	if (ret)
 		return ret;
-	WRITE_ONCE(settings(device)->markers, val);
+	WRITE_ONCE(*flag, val);
 	return count;
+}
+
+static ssize_t markers_store(struct device *device,
+			     struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	return store_flag(&settings(device)->markers, buf, count);
 }
 static DEVICE_ATTR_RW(markers);
 
@@ -161,13 +167,7 @@ static ssize_t rtr_frame_store(struct device *device,
 			       struct device_attribute *attr, const char *buf,
 			       size_t count)
 {
-	u32 val;
-	int ret = parse(buf, 0, 1, &val);
-
-	if (ret)
-		return ret;
-	WRITE_ONCE(settings(device)->rtr_frame, val);
-	return count;
+	return store_flag(&settings(device)->rtr_frame, buf, count);
 }
 static DEVICE_ATTR_RW(rtr_frame);
 
