@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 from peer import (
-    C, Conn, DEVICE, PORT, R, READ, REPLY, REQUEST, RESPONSE, SEND, SLOW, V4, enter,
-    frame, now, self_test, tagged, until)
+    C, Conn, DEVICE, PORT, R, READ, REPLY, REQUEST, RESPONSE, SEND, SLOW, V4, WRITE,
+    enter, frame, now, read_request, self_test, tagged, until)
 
 SYS = "/sys/class/infiniband/" + DEVICE
 MEM_SIZE, WINDOW, WINDOW_SIZE = 0x50000, 0x40000, 0x10000      # as in endpoint.c
@@ -132,6 +132,18 @@ class Program:
             pass
         lines, self.lines = self.lines, []
         return lines
+
+
+def say_rtr(conn, kind):
+    """The message without data that opens a responder"""
+    if kind == SEND:
+        conn.say(conn.message())
+    elif kind == WRITE:
+        conn.say(tagged(WRITE, 0, 0))
+    else:
+        conn.say(read_request(1, (0x1234, 0x5678), 0, (0, 0)))
+        s = conn.hear()
+        assert s.opcode == RESPONSE and s.last and not s.data, s.__dict__
 
 
 # --- the device is the responder ---

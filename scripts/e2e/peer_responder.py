@@ -5,9 +5,9 @@ import time
 
 from peer import (
     ANY, C, Conn, F1, F2, F5, F7, F9, M, OFFER_READ, OFFER_SEND, OFFER_WRITE, PEER, R, READ,
-    REPLY, REQUEST, RESPONSE, S, SEND, SLOW, V6, WRITE, enhanced, frame, now, read_request,
-    tagged, until, untagged)
-from peer_device import ECHO, HELLO, Moves, Settings, call, main, opened, serving, test
+    REPLY, REQUEST, S, SEND, SLOW, V6, WRITE, enhanced, frame, now, until, untagged)
+from peer_device import (
+    ECHO, HELLO, Moves, Settings, call, main, opened, say_rtr, serving, test)
 
 
 # Request, and what the Reply has to be: flags, revision, IRD word, ORD word
@@ -254,14 +254,7 @@ def rtr():
             with opened(F9) as conn:
                 program.expect("posted")
                 conn.quiet(0.05)
-                if kind == SEND:
-                    conn.say(conn.message())
-                elif kind == WRITE:
-                    conn.say(tagged(WRITE, 0, 0))
-                else:
-                    conn.say(read_request(1, (0x1234, 0x5678), 0, (0, 0)))
-                    s = conn.hear()
-                    assert s.opcode == RESPONSE and not s.data and s.last, s.__dict__
+                say_rtr(conn, kind)
                 assert conn.hear_send(1) == b"hello"
                 conn.say(conn.message(b"second"))
                 assert conn.hear_send(2) == b"second"

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """RFC 6581 from end to end: RTR types and Read depths, in both roles."""
 from peer import (
-    ANY, C, M, OFFER_READ, OFFER_SEND, OFFER_WRITE, PEER, READ, REPLY, REQUEST, RESPONSE, SEND,
-    TERMINATE, WRITE, enhanced, read_request, tagged, untagged)
-from peer_device import Called, Moves, Settings, heard_rtr, main, opened, serving, test
+    ANY, C, M, OFFER_READ, OFFER_SEND, OFFER_WRITE, PEER, READ, REPLY, REQUEST, SEND, TERMINATE,
+    WRITE, enhanced, untagged)
+from peer_device import (
+    Called, Moves, Settings, heard_rtr, main, opened, say_rtr, serving, test)
 
 NAMES = {SEND: "send", WRITE: "write", READ: "read"}
 BITS = {SEND: (OFFER_SEND, 0), WRITE: (0, OFFER_WRITE), READ: (0, OFFER_READ)}
@@ -19,17 +20,6 @@ def words(kinds, ird=4, ord_=4):
 
 def having(kinds):
     return Settings(rtr=" ".join(NAMES[kind] for kind in kinds) or "none")
-
-
-def say_rtr(conn, kind):
-    if kind == SEND:
-        conn.say(conn.message())
-    elif kind == WRITE:
-        conn.say(tagged(WRITE, 0, 0))
-    else:
-        conn.say(read_request(1, (0x1234, 0x5678), 0, (0, 0)))
-        s = conn.hear()
-        assert s.opcode == RESPONSE and s.last and not s.data, s.__dict__
 
 
 @test
