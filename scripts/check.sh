@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # check.sh             every test: the engine's in user space, the same in a kernel,
 #                      the scenarios between two hosts in a guest; then the suites
-#                      and every second scenario on the debug kernel (vm/kernel.sh),
-#                      where a report of its checks is a failure too
+#                      and the scenarios on the debug kernel (vm/kernel.sh), where a
+#                      report of its checks is a failure too
 # check.sh e2e [NAME...]    only the scenarios on the stock kernel, or those named
 # check.sh debug [NAME...]  only what is on the debug kernel, or those named and KUnit
 #
@@ -242,9 +242,8 @@ every() {
 	done
 }
 
-# The debug kernel: two guests share the list; beside all else it gets every second
-# scenario, for the whole takes an hour under emulation. In each guest the module goes
-# at the end, or kmemleak would look at one in use.
+# The debug kernel: two guests share the list. In each the module goes at the end, or
+# kmemleak would look at one in use.
 on_debug() {
 	local names=("$@") one=$OUT/debug-1 two=$OUT/debug-2
 	wait "$kernel_pid" || true
@@ -262,11 +261,6 @@ on_debug() {
 	fi
 	mapfile -t names < <(debug_scenarios)
 	mapfile -t part < <(every 1 "${names[@]}")
-	if [ "$what" = all ]; then
-		step "on the debug kernel: every second scenario (make debug-check: all)"
-		start_guest "$one" "debug | " "${part[@]}" unload
-		return
-	fi
 	start_guest "$one" "debug 1 | " "${part[@]}" unload
 	mkdir -p "$two"
 	cp "$one/module" "$two"
