@@ -3,10 +3,11 @@
  * Access to memory regions: from an STag, a range and the rights needed to an
  * iov_iter, and the two ways a region stops being accessible.
  *
- * An access holds a reference, with softirqs off, while it copies: it never
- * sleeps and never lasts long. Deregistration waits for the last one in its
- * sleep. Invalidation, which happens in softirq too, spins: the accesses it
- * waits for run on other CPUs and cannot be interrupted by it.
+ * An access holds a reference, with softirqs off, while the octets of a burst are
+ * copied: it never sleeps and never lasts long. Deregistration waits for the last
+ * one in its sleep. Invalidation, which happens in softirq too, spins: the accesses
+ * it waits for run on other CPUs, cannot be interrupted by it, and wait for nobody,
+ * for who invalidates has ended his own access before.
  *
  * How regions come to be is in mr_reg.c.
  */
@@ -21,28 +22,25 @@
 			 IB_ACCESS_REMOTE_ATOMIC)
 
 /* STag 0 is kernel consumers' key to all memory, for local access only. */
-static struct rnic_mr *lookup(struct rnic_dev *dev, const struct ib_pd *pd,
-			      u32 stag, int access)
+static struct rnic_mr *lookup(const struct rnic_mem *mem, u32 stag, int access)
 {
 	if (stag)
-		return xa_load(&dev->mrs, stag >> 8);
-	if (rnic_pd_is_kernel(pd) && !(access & REMOTE_RIGHTS))
-		return dev->dma_mr;
+		return xa_load(&mem->dev->mrs, stag >> 8);
+	if (rnic_pd_is_kernel(mem->pd) && !(access & REMOTE_RIGHTS))
+		return mem->dev->dma_mr;
 	return NULL;
 }
 
 /* In the order of RFC 5040 section 5.2: the first that fails is reported. */
-static enum rnic_mr_fault check(const struct rnic_dev *dev,
-				const struct rnic_mr *mr,
-				const struct ib_pd *pd, u32 stag, u64 addr,
-				u32 len, int access)
+static enum rnic_mr_fault check(const struct rnic_mem *mem, const struct rnic_mr *mr,
+				u32 stag, u64 addr, u32 len, int access)
 {
 	u64 off;
 
 	/* Pairs with the release in rnic_mr_fastreg(). */
 	if (!smp_load_acquire(&mr->valid) || READ_ONCE(mr->stag) != stag)
 		return RNIC_MR_STAG;
-	if (mr->ibmr.pd != pd && mr != dev->dma_mr)
+	if (mr->ibmr.pd != mem->pd && mr != mem->dev->dma_mr)
 		return RNIC_MR_ASSOC;
 	if (access & ~mr->access)
 		return RNIC_MR_ACCESS;
@@ -60,54 +58,69 @@ static void drop_ref(struct rnic_mr *mr)
 		complete(&mr->idle);
 }
 
+/* Have an access to the region of @stag, be it valid or not. */
+static bool reach(struct rnic_mem *mem, u32 stag, int access)
+{
+	struct rnic_mr *mr;
+
+	local_bh_disable();
+	rcu_read_lock();
+	mr = lookup(mem, stag, access);
+	if (mr && !refcount_inc_not_zero(&mr->refs))
+		mr = NULL;
+	rcu_read_unlock();
+	if (!mr) {
+		local_bh_enable();
+		return false;
+	}
+	mem->mr = mr;
+	/* Count, then look: pairs with look after invalidating. */
+	smp_mb__after_atomic();
+	return true;
+}
+
 /**
- * rnic_mr_get() - start an access to memory
- * @dev:	the device
- * @pd:		protection domain of the QP
+ * rnic_mr_get() - start an access to memory, or go on with one
+ * @mem:	the queue pair's memory
  * @stag:	STag, local or remote
  * @addr:	address (tagged offset) of the first octet
  * @len:	octets; with 0 the STag is checked all the same
  * @access:	IB_ACCESS_* rights needed, all of them; 0 for local reading
  * @fault:	says what is wrong when NULL is returned
  *
- * On success softirqs are off until rnic_mr_put(): copy and put, without
- * sleeping. Softirq and process context, interrupts enabled.
+ * On success softirqs are off until rnic_mr_put(): do not sleep. What was allowed is
+ * looked at each time, only the way to the region is shortened. Softirq and process
+ * context, interrupts enabled, the queue pair's data path the caller's.
  *
  * Return: the region, or NULL.
  */
-struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
-			    u64 addr, u32 len, int access,
-			    enum rnic_mr_fault *fault)
+struct rnic_mr *rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len,
+			    int access, enum rnic_mr_fault *fault)
 {
-	struct rnic_mr *mr;
-
-	local_bh_disable();
-	rcu_read_lock();
-	mr = lookup(dev, pd, stag, access);
-	if (mr && !refcount_inc_not_zero(&mr->refs))
-		mr = NULL;
-	rcu_read_unlock();
-	if (!mr) {
+	/* The region without an STag has other conditions: found anew each time. */
+	if (!mem->mr || !stag || READ_ONCE(mem->mr->stag) != stag) {
+		rnic_mr_put(mem);
 		*fault = RNIC_MR_STAG;
-		local_bh_enable();
-		return NULL;
+		if (!reach(mem, stag, access))
+			return NULL;
 	}
-	/* Count, then look: pairs with look after invalidating. */
-	smp_mb__after_atomic();
-	*fault = check(dev, mr, pd, stag, addr, len, access);
+	*fault = check(mem, mem->mr, stag, addr, len, access);
 	if (*fault == RNIC_MR_OK)
-		return mr;
-	rnic_mr_put(mr);
+		return mem->mr;
+	rnic_mr_put(mem);
 	return NULL;
 }
 
 /**
- * rnic_mr_put() - end an access
- * @mr:		what rnic_mr_get() returned
+ * rnic_mr_put() - end the access, if there is one
+ * @mem:	the queue pair's memory
  */
-void rnic_mr_put(struct rnic_mr *mr)
+void rnic_mr_put(struct rnic_mem *mem)
 {
-	drop_ref(mr);
+	if (!mem->mr)
+		return;
+	drop_ref(mem->mr);
+	mem->mr = NULL;
 	local_bh_enable();
 }
 
@@ -193,26 +206,25 @@ static int may_invalidate(const struct rnic_mr *mr, const struct ib_pd *pd,
 
 /**
  * rnic_mr_invalidate() - make an STag invalid
- * @dev:	the device
- * @pd:		protection domain of the QP
+ * @mem:	the queue pair's memory; an access is ended
  * @stag:	STag
  * @remote:	the peer asks for it
  *
- * When this returns no access goes on. The caller is in no access itself; any
- * context but hard interrupts. An STag that is not valid may be invalidated.
+ * When this returns no access goes on. Any context but hard interrupts. An STag that
+ * is not valid may be invalidated.
  *
  * Return: 0; -EINVAL when there is no such STag; -EPERM when it is of another
  * PD; -EACCES when it cannot be invalidated.
  */
-int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
-		       bool remote)
+int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote)
 {
 	struct rnic_mr *mr;
 	int ret;
 
+	rnic_mr_put(mem);
 	rcu_read_lock();
-	mr = stag ? xa_load(&dev->mrs, stag >> 8) : NULL;
-	ret = may_invalidate(mr, pd, stag, remote);
+	mr = stag ? xa_load(&mem->dev->mrs, stag >> 8) : NULL;
+	ret = may_invalidate(mr, mem->pd, stag, remote);
 	if (!ret) {
 		/* Invalidate, then look: pairs with rnic_mr_get(). */
 		smp_store_mb(mr->valid, false);

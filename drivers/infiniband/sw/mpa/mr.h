@@ -61,8 +61,8 @@ enum rnic_mr_kind {
  * @idle:	completed when @refs is 0
  * @rcu:	for freeing
  *
- * Life: rnic_mr_get() takes a reference that is only held while octets are
- * copied, with softirqs off. Deregistering makes the STag unreachable, waits
+ * Life: rnic_mr_get() takes a reference that is only held while octets of a burst
+ * are copied, with softirqs off. Deregistering makes the STag unreachable, waits
  * for these references, and only then lets go of the memory; the struct itself
  * goes after an RCU grace period, for lookups that lost the race.
  */
@@ -98,17 +98,31 @@ struct rnic_mem_iter {
 	struct kvec kv;
 };
 
-struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
-			    u64 addr, u32 len, int access,
-			    enum rnic_mr_fault *fault);
-void rnic_mr_put(struct rnic_mr *mr);
+/**
+ * struct rnic_mem - memory as a queue pair sees it
+ * @dev:	its device
+ * @pd:		its protection domain
+ * @mr:		region accessed last, with a reference and softirqs off, or NULL
+ *
+ * Neighbouring segments are mostly of one region, so the access to it lasts until
+ * another is asked for, or rnic_mr_put(). That is at the end of a burst, before
+ * anything that may sleep, and before an STag is invalidated.
+ */
+struct rnic_mem {
+	struct rnic_dev *dev;
+	struct ib_pd *pd;
+	struct rnic_mr *mr;
+};
+
+struct rnic_mr *rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len,
+			    int access, enum rnic_mr_fault *fault);
+void rnic_mr_put(struct rnic_mem *mem);
 void rnic_mr_iter(struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
 		  struct rnic_mem_iter *it);
 
 int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, struct ib_mr *ibmr,
 		    u32 key, int access);
-int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
-		       bool remote);
+int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote);
 
 /* ib_device_ops */
 struct ib_mr *rnic_mr_get_dma(struct ib_pd *pd, int access);

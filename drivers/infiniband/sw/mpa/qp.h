@@ -19,6 +19,7 @@
 #include <wire/startup.h>
 
 #include "chunk.h"
+#include "mr.h"
 #include "readq.h"
 #include "ring.h"
 #include "sgl.h"
@@ -172,6 +173,7 @@ struct rnic_rx {
  * @sent:	work requests taken and not completed, a ring of @sq.size
  * @sent_head:	oldest of @sent, free running
  * @sent_tail:	next free of @sent, free running
+ * @mem:	memory of its protection domain
  * @readq:	RDMA Reads
  * @tx:		sending side
  * @rx:		receiving side
@@ -211,6 +213,7 @@ struct rnic_qp {
 	struct rnic_sent *sent;
 	u32 sent_head;
 	u32 sent_tail;
+	struct rnic_mem mem;
 	struct rnic_readq readq;
 	struct rnic_tx tx;
 	struct rnic_rx rx;

@@ -30,6 +30,8 @@
 
 /* Octets handled in one pass before the worker lets others run. */
 #define RX_BUDGET	(1024 * 1024)
+/* Octets for which an access to memory is kept. */
+#define RX_HOLD		(64 * 1024)
 
 /**
  * struct pass - one look at the receive queue
@@ -38,6 +40,7 @@
  * @at:		how far the stream was shown to the verifier
  * @fpdu:	where the current FPDU begins
  * @done:	octets of whole FPDUs handled
+ * @held:	of these, before the access to memory began that may be going on
  */
 struct pass {
 	struct rnic_qp *qp;
@@ -45,6 +48,7 @@ struct pass {
 	struct rnic_cursor at;
 	struct rnic_cursor fpdu;
 	u32 done;
+	u32 held;
 };
 
 /**
@@ -134,12 +138,11 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, int
 	if (!seg->len)
 		return WIRE_OK;
 	payload_init(&pl, p, seg->hdr_len);
-	mr = rnic_mr_get(qp->dev, qp->ibqp.pd, seg->stag, seg->to, seg->len, access, &fault);
+	mr = rnic_mr_get(&qp->mem, seg->stag, seg->to, seg->len, access, &fault);
 	if (!mr)
 		return tagged_fault(fault);
 	rnic_mr_iter(mr, seg->to, seg->len, ITER_DEST, &it);
 	ret = payload_copy(&pl, &it.iter, seg->len);
-	rnic_mr_put(mr);
 	return ret ? WIRE_DDP_LOCAL : WIRE_OK;
 }
 
@@ -164,7 +167,7 @@ static enum wire_err send_done(struct rnic_qp *qp, const struct ddp_seg *seg)
 	bool solicited = seg->opcode == RDMAP_SEND_SE || seg->opcode == RDMAP_SEND_SE_INV;
 	bool inval = seg->opcode == RDMAP_SEND_INV || seg->opcode == RDMAP_SEND_SE_INV;
 
-	if (inval && rnic_mr_invalidate(qp->dev, qp->ibqp.pd, seg->stag, true))
+	if (inval && rnic_mr_invalidate(&qp->mem, seg->stag, true))
 		return WIRE_RDMAP_NOINVAL;
 	rnic_recv_complete(qp, IB_WC_SUCCESS, seg->mo + seg->len, seg->stag, inval, solicited);
 	return WIRE_OK;
@@ -187,7 +190,7 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 		return WIRE_DDP_U_TOOLONG;
 	}
 	payload_init(&pl, p, seg->hdr_len);
-	if (rnic_sgl_fill(qp->dev, qp->ibqp.pd, &rx->sgl, seg->len, payload_copy, &pl, &fault)) {
+	if (rnic_sgl_fill(&qp->mem, &rx->sgl, seg->len, payload_copy, &pl, &fault)) {
 		rnic_recv_complete(qp, IB_WC_LOC_PROT_ERR, 0, 0, false, true);
 		return WIRE_DDP_LOCAL;
 	}
@@ -212,16 +215,13 @@ static enum wire_err rx_read_request(struct rnic_qp *qp, const struct ddp_seg *s
 		.src_to = seg->read.src_to,
 	};
 	enum rnic_mr_fault fault;
-	struct rnic_mr *mr;
 
 	if (r.len) {
 		if (!(READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ))
 			return WIRE_RDMAP_ACCESS;
-		mr = rnic_mr_get(qp->dev, qp->ibqp.pd, r.src_stag, r.src_to, r.len,
-				 IB_ACCESS_REMOTE_READ, &fault);
-		if (!mr)
+		if (!rnic_mr_get(&qp->mem, r.src_stag, r.src_to, r.len, IB_ACCESS_REMOTE_READ,
+				 &fault))
 			return read_fault(fault);
-		rnic_mr_put(mr);
 	}
 	return rnic_read_in_push(&qp->readq, &r) ? WIRE_OK : WIRE_DDP_U_NOBUF;
 }
@@ -233,7 +233,7 @@ static void read_done(struct rnic_qp *qp, const struct rnic_read_out *r)
 
 	if (r->slot != RNIC_NO_SLOT) {
 		inval = qp->sent[r->slot].inval;
-		if (inval && rnic_mr_invalidate(qp->dev, qp->ibqp.pd, inval, false))
+		if (inval && rnic_mr_invalidate(&qp->mem, inval, false))
 			status = IB_WC_LOC_PROT_ERR;
 		rnic_sent_done(qp, r->slot, status);
 	}
@@ -357,6 +357,13 @@ static enum wire_err rx_fpdu(struct pass *p)
 	return WIRE_OK;
 }
 
+/* Nobody has to wait for our access to memory longer than that of a burst. */
+static void let_go(struct pass *p)
+{
+	rnic_mr_put(&p->qp->mem);
+	p->held = p->done;
+}
+
 /* rnic_piece_fn: verify, and handle each FPDU that becomes complete. */
 static bool rx_piece(void *ctx, const u8 *data, u32 len)
 {
@@ -380,6 +387,8 @@ static bool rx_piece(void *ctx, const u8 *data, u32 len)
 		p->fpdu.seq += mpa->size;
 		p->fpdu.skb = p->at.skb;
 		mpa_rx_next(mpa);
+		if (p->done - p->held > RX_HOLD)
+			let_go(p);
 		data += used;
 		len -= used;
 	}
@@ -405,6 +414,7 @@ bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s)
 	rnic_sock_rewind(s, &p.fpdu, 0);
 	rnic_sock_rewind(s, &p.at, mpa->seen);
 	rnic_sock_walk(s, &p.at, rx_piece, &p);
+	let_go(&p);
 	rnic_sock_consume(s, p.done);
 	if (qp->closing)
 		return false;

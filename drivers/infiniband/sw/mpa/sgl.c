@@ -36,34 +36,27 @@ int rnic_sgl_init(struct rnic_sgl *sgl, const struct rnic_sge *sge, u8 num)
 
 /**
  * rnic_sgl_check() - may all of the list be accessed, at this moment?
- * @dev:	the device
- * @pd:		protection domain of the QP
+ * @mem:	the queue pair's memory
  * @sgl:	the list, from any position
  * @access:	IB_ACCESS_* rights needed; 0 for reading
  * @fault:	what is wrong, RNIC_MR_OK if nothing
  *
- * SGEs of no octets are not looked at.
+ * SGEs of no octets are not looked at. Context as for rnic_mr_get().
  *
  * Return: 0 or -EACCES.
  */
-int rnic_sgl_check(struct rnic_dev *dev, struct ib_pd *pd,
-		   const struct rnic_sgl *sgl, int access,
+int rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *sgl, int access,
 		   enum rnic_mr_fault *fault)
 {
-	struct rnic_mr *mr;
 	u8 i;
 
 	*fault = RNIC_MR_OK;
 	for (i = 0; i < sgl->num; i++) {
 		const struct rnic_sge *sge = &sgl->sge[i];
 
-		if (!sge->len)
-			continue;
-		mr = rnic_mr_get(dev, pd, sge->lkey, sge->addr, sge->len,
-				 access, fault);
-		if (!mr)
+		if (sge->len &&
+		    !rnic_mr_get(mem, sge->lkey, sge->addr, sge->len, access, fault))
 			return -EACCES;
-		rnic_mr_put(mr);
 	}
 	return 0;
 }
@@ -78,8 +71,7 @@ static u32 next_piece(struct rnic_sgl *sgl, u32 n)
 	return min(n, sgl->sge[sgl->cur].len - sgl->off);
 }
 
-static int fill_piece(struct rnic_dev *dev, struct ib_pd *pd,
-		      struct rnic_sgl *sgl, u32 n, unsigned int dir,
+static int fill_piece(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, unsigned int dir,
 		      rnic_fill_fn fill, void *src, enum rnic_mr_fault *fault)
 {
 	const struct rnic_sge *sge = &sgl->sge[sgl->cur];
@@ -89,12 +81,11 @@ static int fill_piece(struct rnic_dev *dev, struct ib_pd *pd,
 	struct rnic_mr *mr;
 	int ret;
 
-	mr = rnic_mr_get(dev, pd, sge->lkey, addr, n, access, fault);
+	mr = rnic_mr_get(mem, sge->lkey, addr, n, access, fault);
 	if (!mr)
 		return -EACCES;
 	rnic_mr_iter(mr, addr, n, dir, &it);
 	ret = fill(src, &it.iter, n);
-	rnic_mr_put(mr);
 	if (ret)
 		return ret;
 	sgl->off += n;
@@ -102,9 +93,8 @@ static int fill_piece(struct rnic_dev *dev, struct ib_pd *pd,
 	return 0;
 }
 
-static int walk(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_sgl *sgl,
-		u32 n, unsigned int dir, rnic_fill_fn fill, void *src,
-		enum rnic_mr_fault *fault)
+static int walk(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, unsigned int dir,
+		rnic_fill_fn fill, void *src, enum rnic_mr_fault *fault)
 {
 	u32 piece;
 	int ret;
@@ -114,7 +104,7 @@ static int walk(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_sgl *sgl,
 		return -EMSGSIZE;
 	for (; n; n -= piece) {
 		piece = next_piece(sgl, n);
-		ret = fill_piece(dev, pd, sgl, piece, dir, fill, src, fault);
+		ret = fill_piece(mem, sgl, piece, dir, fill, src, fault);
 		if (ret)
 			return ret;
 	}
@@ -134,8 +124,7 @@ static int copy_out(void *src, struct iov_iter *from, u32 n)
 
 /**
  * rnic_sgl_copy_from() - gather the next octets
- * @dev:	the device
- * @pd:		protection domain of the QP
+ * @mem:	the queue pair's memory
  * @sgl:	the list; moves on by @n
  * @dst:	where to copy them
  * @n:		how many
@@ -145,19 +134,17 @@ static int copy_out(void *src, struct iov_iter *from, u32 n)
  *
  * Return: 0; -EACCES; -EMSGSIZE when fewer octets are left; -EFAULT.
  */
-int rnic_sgl_copy_from(struct rnic_dev *dev, struct ib_pd *pd,
-		       struct rnic_sgl *sgl, void *dst, u32 n,
+int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n,
 		       enum rnic_mr_fault *fault)
 {
 	u8 *to = dst;
 
-	return walk(dev, pd, sgl, n, ITER_SOURCE, copy_out, &to, fault);
+	return walk(mem, sgl, n, ITER_SOURCE, copy_out, &to, fault);
 }
 
 /**
  * rnic_sgl_fill() - scatter the next octets
- * @dev:	the device
- * @pd:		protection domain of the QP
+ * @mem:	the queue pair's memory
  * @sgl:	the list; moves on by @n
  * @n:		how many
  * @fill:	writes them, piece by piece
@@ -169,9 +156,8 @@ int rnic_sgl_copy_from(struct rnic_dev *dev, struct ib_pd *pd,
  * Return: 0; -EACCES; -EMSGSIZE when there is room for fewer octets; what @fill
  * returned.
  */
-int rnic_sgl_fill(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_sgl *sgl,
-		  u32 n, rnic_fill_fn fill, void *src,
-		  enum rnic_mr_fault *fault)
+int rnic_sgl_fill(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, rnic_fill_fn fill,
+		  void *src, enum rnic_mr_fault *fault)
 {
-	return walk(dev, pd, sgl, n, ITER_DEST, fill, src, fault);
+	return walk(mem, sgl, n, ITER_DEST, fill, src, fault);
 }

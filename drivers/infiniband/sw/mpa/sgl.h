@@ -54,14 +54,11 @@ struct rnic_sgl {
 typedef int (*rnic_fill_fn)(void *src, struct iov_iter *to, u32 n);
 
 int rnic_sgl_init(struct rnic_sgl *sgl, const struct rnic_sge *sge, u8 num);
-int rnic_sgl_check(struct rnic_dev *dev, struct ib_pd *pd,
-		   const struct rnic_sgl *sgl, int access,
+int rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *sgl, int access,
 		   enum rnic_mr_fault *fault);
-int rnic_sgl_copy_from(struct rnic_dev *dev, struct ib_pd *pd,
-		       struct rnic_sgl *sgl, void *dst, u32 n,
+int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n,
 		       enum rnic_mr_fault *fault);
-int rnic_sgl_fill(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_sgl *sgl,
-		  u32 n, rnic_fill_fn fill, void *src,
-		  enum rnic_mr_fault *fault);
+int rnic_sgl_fill(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, rnic_fill_fn fill,
+		  void *src, enum rnic_mr_fault *fault);
 
 #endif /* _RNIC_SGL_H */

@@ -144,6 +144,8 @@ static enum encode encode_segment(struct rnic_qp *qp)
 	if (size > image_room(tx)) {
 		if (tx->img.fill != tx->sent)
 			return IMAGE_FULL;
+		/* It may sleep. */
+		rnic_mr_put(&qp->mem);
 		if (!new_chunk(tx, size))
 			return IMAGE_FULL;
 		if (size > image_room(tx))
@@ -235,6 +237,7 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s)
 	while (more && !again && push_image(qp, s, false) && rnic_sock_room(s)) {
 		measure_segment(tx, s);
 		more = fill_image(qp, TX_BUDGET, &cut);
+		rnic_mr_put(&qp->mem);
 		if (!push_image(qp, s, more))
 			break;
 		if (cut)

@@ -84,7 +84,7 @@ static enum ib_wc_status check_sgl(struct rnic_qp *qp, int access)
 		return IB_WC_SUCCESS;
 	if (rnic_sgl_init(&tx->sgl, tx->wqe.sge, tx->wqe.num_sge))
 		return IB_WC_LOC_LEN_ERR;
-	if (rnic_sgl_check(qp->dev, qp->ibqp.pd, &tx->sgl, access, &fault))
+	if (rnic_sgl_check(&qp->mem, &tx->sgl, access, &fault))
 		return IB_WC_LOC_PROT_ERR;
 	return IB_WC_SUCCESS;
 }
@@ -126,7 +126,7 @@ static bool local_operation(struct rnic_qp *qp)
 	if (wqe->op == RNIC_OP_REG_MR)
 		ret = rnic_mr_fastreg(qp->dev, qp->ibqp.pd, wqe->reg_mr, wqe->rkey, wqe->access);
 	else
-		ret = rnic_mr_invalidate(qp->dev, qp->ibqp.pd, wqe->rkey, false);
+		ret = rnic_mr_invalidate(&qp->mem, wqe->rkey, false);
 	if (ret) {
 		local_error(qp, IB_WC_MW_BIND_ERR);
 		return false;
@@ -265,12 +265,10 @@ static enum rnic_mr_fault copy_response(struct rnic_qp *qp, void *dst, u32 n)
 	struct rnic_mr *mr;
 	size_t got;
 
-	mr = rnic_mr_get(qp->dev, qp->ibqp.pd, tx->src, tx->src_to, n, IB_ACCESS_REMOTE_READ,
-			 &fault);
+	mr = rnic_mr_get(&qp->mem, tx->src, tx->src_to, n, IB_ACCESS_REMOTE_READ, &fault);
 	if (mr) {
 		rnic_mr_iter(mr, tx->src_to, n, ITER_SOURCE, &it);
 		got = copy_from_iter(dst, n, &it.iter);
-		rnic_mr_put(mr);
 		fault = got == n ? RNIC_MR_OK : RNIC_MR_BOUNDS;
 		tx->src_to += n;
 	}
@@ -282,6 +280,8 @@ static enum rnic_mr_fault copy_response(struct rnic_qp *qp, void *dst, u32 n)
  * @qp:	queue pair, a message under way
  * @dst:	their place in an FPDU
  * @n:	how many
+ *
+ * The access to the memory is left open for the next.
  *
  * Return: RNIC_MR_OK, or why the memory may not be read any more.
  */
@@ -295,7 +295,7 @@ enum rnic_mr_fault rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n)
 	if (tx->wqe.flags & RNIC_WQE_INLINE)
 		memcpy(dst, tx->wqe.inline_data + tx->off, n);
 	else
-		rnic_sgl_copy_from(qp->dev, qp->ibqp.pd, &tx->sgl, dst, n, &fault);
+		rnic_sgl_copy_from(&qp->mem, &tx->sgl, dst, n, &fault);
 	return fault;
 }
 
