@@ -20,7 +20,7 @@ packages() {
 			qemu-system-x86 busybox-static iproute2 iputils-ping procps \
 			rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest \
 			libibverbs-dev librdmacm-dev python3-minimal \
-			tshark tcpdump ethtool gcc
+			tshark tcpdump ethtool gcc nfs-common nfs-kernel-server
 		;;
 	fuzz)
 		echo make gcc libc6-dev clang libclang-rt-dev
