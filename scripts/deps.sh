@@ -35,7 +35,7 @@ packages() {
 		;;
 	bench)
 		packages check
-		echo iperf3 sockperf ethtool
+		echo iperf3 sockperf ethtool gnuplot-nox
 		;;
 	lint)
 		packages build

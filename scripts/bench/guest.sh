@@ -1,40 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# guest.sh DRIVER MODULE.KO: (in a guest) measures what plan DRIVER names, in one
-# boot. Prints "@ ROW VALUE" for each, VALUE "failed" where there is none, and
-# after that why. The hosts and the cable are those of the end-to-end scenarios.
-# shellcheck disable=SC2034,SC2153 # shared with the scenarios' lib.sh
+# guest.sh DRIVER MODULE.KO [sweep]: (in a guest) measures what plan DRIVER names,
+# and sweep DRIVER if that is asked for, in one boot. Prints "@ ROW VALUE" for each,
+# VALUE "failed" where there is none, and after that why; and "% ROW PERCENT VALUE"
+# for the distribution of a latency. The hosts and the cable are those of the
+# end-to-end scenarios.
+# shellcheck disable=SC2034,SC2153,SC2154 # shared with the scenarios' lib.sh
 set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export RDMA_TYPE=$1 MODULE=$2
+SWEEP_TOO=${3:-}
 STATE=$(mktemp -d)
 WORK=$STATE
+PROGRAMS=$TOP/build/bench
 # shellcheck source=scripts/e2e/lib.sh
 . "$TOP/scripts/e2e/lib.sh"
 # shellcheck source=scripts/bench/lib.sh
 . "$TOP/scripts/bench/lib.sh"
+# shellcheck source=scripts/bench/path.sh
+. "$TOP/scripts/bench/path.sh"
 LIMIT=$((WINDOW + 20))
-server_ns=b address=$B4
-
-# use_path MTU: what follows goes over the cable with this MTU; or, to a host's own
-# address, over lo. A device on lo itself would leave siw out: it has no GID there.
-use_path() {
-	if [ "$1" = lo ]; then
-		server_ns=a address=$A4
-	else
-		server_ns=b address=$B4
-		set_mtu "$1"
-	fi
-}
-
-# set_crc off|on: siw has no such setting, its CRC is off as we build it
-set_crc() {
-	local file value=off
-	[ "$1" = off ] || value=required
-	for file in /sys/class/infiniband/*/mpa/crc; do
-		[ ! -e "$file" ] || echo "$value" > "$file"
-	done
-}
 
 # pair SERVER-COMMAND -- CLIENT-COMMAND: both have to end well
 pair() {
@@ -82,30 +67,53 @@ count() {
 
 # 8 MiB under way, in 16 to 128 messages, with 16 completions for them
 bandwidth() {
-	local op=$1 size=$2 depth=$((8388608 / $2))
+	local op=$1 size=$2 depth=$((8388608 / $2)) window=1
 	depth=$((depth < 16 ? 16 : depth > 128 ? 128 : depth))
-	count "$op" "$size" "$WINDOW" -t "$depth" -Q $((depth / 16))
-	awk -v bytes=$((COUNT * size)) -v window="$WINDOW" \
+	[[ " $SIZES " != *" $size "* ]] || window=$WINDOW
+	count "$op" "$size" "$window" -t "$depth" -Q $((depth / 16))
+	awk -v bytes=$((COUNT * size)) -v window="$window" \
 		'BEGIN { printf "%.2f\n", bytes / window / 1e6 }'
 }
 
+# message_rate OP SIZE QUEUE-PAIRS. With several, perftest has its 128 for each.
 message_rate() {
-	count "$1" "$2" 1
+	local more=()
+	[ "$3" = 1 ] || more=(-q "$3")
+	count "$1" "$2" 1 "${more[@]}"
 	echo "$COUNT"
 }
 
+# percentiles FILE: of numbers, "PERCENT VALUE" a line. The nearest rank.
+percentiles() {
+	sort -n "$1" | awk '
+		{ value[NR] = $1 }
+		END {
+			n = split("0 1 2 5 10 15 20 25 30 35 40 45 50 55 60 65 70 75 80 " \
+				"85 90 92 94 95 96 97 98 99 99.5 100", at, " ")
+			for (i = 1; NR && i <= n; i++) {
+				rank = int(at[i] * NR / 100 + 0.999999)
+				print at[i], value[rank < 1 ? 1 : rank]
+			}
+		}'
+}
+
 # The median; half a round trip but for read. Events where the program has them.
+# -H prints every value, "NUMBER, US" a line.
 latency() {
 	local op=$1 size=$2 events=-e
 	[ "$op" != write ] || events=''
 	# shellcheck disable=SC2086
-	perftest "ib_${op}_lat" -s "$size" -n 500 $events
+	perftest "ib_${op}_lat" -s "$size" -n 1000 -H $events
 	column "$size" 5 || fail "perftest found no clock"
+	sed -nE 's/^[0-9]+, ([0-9.]+)$/\1/p' "$WORK/client.log" > "$WORK/values"
 }
 
+# tcp_stream SIZE: of a write; "-" leaves it to iperf3 (128 KiB)
 tcp_stream() {
+	local window=$WINDOW length=()
+	[ "$1" = - ] || window=1 length=(-l "$1")
 	pair iperf3 -s -1 -p "$PORT" -- \
-		iperf3 -c "$address" -p "$PORT" -t "$WINDOW" -f m
+		iperf3 -c "$address" -p "$PORT" -t "$window" -f m "${length[@]}"
 	awk '/receiver/ {
 		for (i = 2; i <= NF; i++)
 			if ($i == "Mbits/sec")
@@ -114,27 +122,72 @@ tcp_stream() {
 		fail "iperf3 gave no rate"
 }
 
+crc_pass() {
+	"$PROGRAMS/crc" 2> "$WORK/client.log" || fail "no CRC32C of the kernel's"
+}
+
+# TCP and one pass of CRC32C a side: the two sides work at the same time, so to the
+# time TCP takes for an octet that of one pass is added.
+tcp_with_crc() {
+	awk -v tcp="$(cat "$STATE/stream")" -v crc="$(cat "$STATE/crc32c")" 'BEGIN {
+		if (!tcp || !crc)
+			exit 1
+		printf "%.2f\n", 1 / (1 / tcp + 1 / crc)
+	}' || fail "TCP's rate or that of the CRC is not known"
+}
+
 # The median of half a round trip, as perftest gives it. Both ends on one processor:
 # across two it is the time the host takes to wake a virtual one. The server
 # never ends.
 tcp_latency() {
 	serve server "$server_ns" timeout -k 1 "$LIMIT" taskset 1 \
 		sockperf server --tcp -i "$address" -p "$PORT"
-	run client a taskset 1 sockperf ping-pong --tcp -i "$address" -p "$PORT" -m "$1" -t 1
+	run client a taskset 1 sockperf ping-pong --tcp -i "$address" -p "$PORT" -m "$1" -t 1 \
+		--full-log="$WORK/trips"
 	awk '/percentile 50.000/ { value = $NF }
 		END { if (value + 0 <= 0) exit 1; print value + 0 }' "$WORK/client.log" ||
 		fail "sockperf gave no median"
+	awk -F ', *' '$1 ~ /^[0-9.]+$/ { printf "%.3f\n", ($2 - $1) / 2 * 1e6 }' \
+		"$WORK/trips" > "$WORK/values"
 }
 
-# measure TEST SIZE: prints the value; fails with what is wrong on stdout
+# Connections a second: from the first rdma_connect to the last that stands. The
+# server never ends.
+connect_rate() {
+	serve server "$server_ns" timeout -k 1 "$LIMIT" cmtime -b "$address" -p "$PORT" -c "$1"
+	run client a cmtime -s "$address" -p "$PORT" -c "$1"
+	awk -v n="$1" '$1 == "connect" {
+			sub(/.*:/, "")
+			ms = $1
+		}
+		END { if (ms <= 0) exit 1; printf "%.0f\n", n / ms * 1000 }' \
+		"$WORK/client.log" || fail "cmtime gave no time"
+}
+
+# KiB of the kernel's memory that a connection costs that does nothing, both ends
+idle_memory() {
+	timeout -k 1 $((LIMIT + 60)) "$PROGRAMS/load" idle 100 500 > "$WORK/client.log" 2>&1 ||
+		fail "exit status $? of load"
+	awk '{ count[NR] = $1; kib[NR] = $2 }
+		END { if (NR != 2) exit 1
+		printf "%.1f\n", (kib[2] - kib[1]) / (count[2] - count[1]) }' \
+		"$WORK/client.log" || fail "load gave no figures"
+}
+
+# measure CRC TEST SIZE: prints the value; fails with what is wrong on stdout
 measure() {
 	trap 'kill "${PIDS[@]}" 2> /dev/null || :' EXIT
-	case $1 in
-	stream) tcp_stream ;;
-	latency) tcp_latency "$2" ;;
-	*-rate) message_rate "${1%-rate}" "$2" ;;
-	*-latency) latency "${1%-latency}" "$2" ;;
-	*) bandwidth "$1" "$2" ;;
+	case $1:$2 in
+	on:stream) tcp_with_crc ;;
+	*:stream) tcp_stream "$3" ;;
+	*:crc32c) crc_pass ;;
+	*:latency) tcp_latency "$3" ;;
+	*:connect) connect_rate "$3" ;;
+	*:idle) idle_memory ;;
+	*-rate) message_rate "${2%-rate}" "$3" 1 ;;
+	*-rate16) message_rate "${2%-rate16}" "$3" 16 ;;
+	*-latency) latency "${2%-latency}" "$3" ;;
+	*) bandwidth "$2" "$3" ;;
 	esac
 }
 
@@ -162,14 +215,14 @@ prepare() {
 	fi
 }
 
-# attempt TEST SIZE: sets VALUE. Two accidents mean that nothing was measured, and
+# attempt CRC TEST SIZE: sets VALUE. Two accidents mean that nothing was measured, and
 # are no fault of the driver's: perftest's second connection may come before siw
 # listens for it, and perftest may not find its clock. Then we try again.
 attempt() {
 	local try retry='Connection refused|no clock'
 	for try in 1 2 3; do
 		new_port
-		rm -f "$WORK"/*.log
+		rm -f "$WORK"/*.log "$WORK/values"
 		if VALUE=$(measure "$@" 2>&1); then
 			return 0
 		fi
@@ -177,6 +230,11 @@ attempt() {
 		grep -Eo -m 1 "$retry" "$WORK/client.log" || return 1
 	done
 	return 1
+}
+
+rows() {
+	plan "$RDMA_TYPE"
+	[ -z "$SWEEP_TOO" ] || sweep "$RDMA_TYPE"
 }
 
 run_plan() {
@@ -187,17 +245,20 @@ run_plan() {
 			prepare "$mtu" "$who" "$crc" || ready=0
 		fi
 		VALUE=''
-		if [ $ready = 1 ] && attempt "$test" "$size"; then
+		if [ $ready = 1 ] && attempt "$crc" "$test" "$size"; then
 			echo "@ $mtu $who $crc $test $size $unit $VALUE"
+			[ "$who" != tcp ] || [ "$crc $size" != '- -' ] || echo "$VALUE" > "$STATE/$test"
+			[ ! -s "$WORK/values" ] || percentiles "$WORK/values" |
+				sed "s/^/% $mtu $who $crc $test $size /"
 		else
 			echo "@ $mtu $who $crc $test $size $unit failed"
 			[ $ready = 0 ] || explain "$VALUE"
 		fi
-	done 3< <(plan "$RDMA_TYPE")
+	done 3< <(rows)
 }
 
 "$TOP/scripts/vm/klog.sh" mark bench
-topo_up > "$WORK/topology" 2>&1 || { cat "$WORK/topology"; exit 1; }
+path_up
 run_plan
 if ! warnings=$("$TOP/scripts/vm/klog.sh" check bench); then
 	echo "in the kernel's log:"

@@ -3,40 +3,116 @@
 # What is measured, for the host that asks and for the guest that does it.
 # To be sourced.
 #
-# A row is "MTU WHO CRC TEST SIZE UNIT". WHO is tcp, siw or mpa; TCP is measured
-# in the boots of both drivers, the limit beside what it limits.
+# A row is "MTU WHO CRC TEST SIZE UNIT". WHO is tcp, siw, rxe or mpa; TCP is
+# measured in the boots of siw and mpa, the limit beside what it limits.
 
+WHO=${WHO:-siw rxe mpa}
 MTUS=${MTUS:-1500}
 SIZES=${SIZES:-65536 1048576}
-SMALL=${SMALL:-64}
+SMALL=${SMALL:-64 4096}
+SWEEP=${SWEEP:-64 256 1024 4096 16384 65536 262144 1048576}
 WINDOW=${WINDOW:-2}
+CONNECTIONS=100		# made by cmtime
 
-# driver_rows MTU DRIVER CRC. Latencies go last: siw is at its weakest there.
-# 64 octets cost no CRC that a latency would show.
-driver_rows() {
+# crc_of DRIVER: the state in which it is compared. rxe cannot do without its ICRC.
+crc_of() {
+	case $1 in
+	rxe) echo on ;;
+	*) echo off ;;
+	esac
+}
+
+bulk_rows() {		# MTU DRIVER CRC
 	local op size
 	for op in write send read; do
 		for size in $SIZES; do
 			echo "$1 $2 $3 $op $size MB/s"
 		done
 	done
-	[ "$SMALL" != 0 ] || return 0
-	for op in write send read; do
-		echo "$1 $2 $3 $op-rate $SMALL msg/s"
+}
+
+# With one queue pair, and with 16
+rate_rows() {		# MTU DRIVER CRC
+	local op size pairs
+	for size in $SMALL; do
+		for pairs in '' 16; do
+			for op in write send read; do
+				echo "$1 $2 $3 $op-rate$pairs $size msg/s"
+			done
+		done
 	done
-	[ "$3" = off ] || return 0
+}
+
+# Latencies go last: siw is at its weakest there. The smallest size is theirs.
+latency_rows() {	# MTU DRIVER CRC
+	local op
 	for op in read send write; do
-		echo "$1 $2 $3 $op-latency $SMALL us"
+		echo "$1 $2 $3 $op-latency ${SMALL%% *} us"
 	done
+}
+
+# What does not depend on the size of a message
+connection_rows() {	# MTU DRIVER CRC
+	echo "$1 $2 $3 connect $CONNECTIONS conn/s"
+	echo "$1 $2 $3 idle - KiB"
+}
+
+# Small messages cost no CRC that a latency would show.
+driver_rows() {		# MTU DRIVER
+	local crc
+	crc=$(crc_of "$2")
+	bulk_rows "$1" "$2" "$crc"
+	[ "$SMALL" = 0 ] || rate_rows "$1" "$2" "$crc"
+	if [ "$2" = mpa ]; then
+		bulk_rows "$1" mpa on
+		[ "$SMALL" = 0 ] || rate_rows "$1" mpa on
+	fi
+	[ "$SMALL" = 0 ] || {
+		connection_rows "$1" "$2" "$crc"
+		latency_rows "$1" "$2" "$crc"
+	}
+}
+
+tcp_rows() {		# MTU DRIVER
+	[ "$2" != rxe ] || return 0
+	echo "$1 tcp - stream - MB/s"
+	[ "$2" != mpa ] || {
+		echo "$1 tcp - crc32c - MB/s"
+		echo "$1 tcp on stream - MB/s"
+	}
+	[ "$SMALL" = 0 ] || echo "$1 tcp - latency ${SMALL%% *} us"
 }
 
 # plan DRIVER: the rows of one of its boots, in order
 plan() {
 	local mtu
 	for mtu in $MTUS; do
-		echo "$mtu tcp - stream - MB/s"
-		[ "$SMALL" = 0 ] || echo "$mtu tcp - latency $SMALL us"
-		driver_rows "$mtu" "$1" off
-		[ "$1" = siw ] || driver_rows "$mtu" "$1" on
+		tcp_rows "$mtu" "$1"
+		driver_rows "$mtu" "$1"
 	done
+}
+
+# sweep DRIVER: the points of the pictures that plan has not, once
+sweep() {
+	local mtu op size
+	[ "$SWEEP" != 0 ] || return 0
+	for mtu in $MTUS; do
+		for size in $SWEEP; do
+			[ "$1" != mpa ] || echo "$mtu tcp - stream $size MB/s"
+			[[ " $SIZES " != *" $size "* ]] || continue
+			for op in write send read; do
+				echo "$mtu $1 $(crc_of "$1") $op $size MB/s"
+			done
+		done
+	done
+}
+
+# module_of DRIVER: (on the host) builds it and says what the guest is to load
+module_of() {
+	case $1 in
+	siw) "$TOP/scripts/peer/siw.sh" ;;
+	mpa) "$TOP/scripts/module.sh" 2> >(grep '^==>' >&2) ;;
+	rxe) echo rdma_rxe ;;
+	*) die "not a driver: $1 (siw, rxe, mpa)" ;;
+	esac
 }

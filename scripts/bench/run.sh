@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# run.sh: measures our device, siw and plain TCP on the same path, in turn, in
-# virtual machines, and prints medians and ratios. Documentation/benchmarks.rst.
+# run.sh: measures our device, siw, rxe and plain TCP on the same path, in turn, in
+# virtual machines, and prints medians and ratios, and draws pictures.
+# Documentation/benchmarks.rst.
 #
-# From the environment: ROUNDS (3), MTUS (1500; also 9000, lo), SIZES (65536
-# 1048576), SMALL (64; 0 leaves the small messages out), WINDOW (2, the seconds a
-# bandwidth is measured), OUT (build/bench). Fails only when something could not
-# be measured.
+# From the environment: ROUNDS (3), WHO (siw rxe mpa), MTUS (1500; also 9000, lo),
+# SIZES (65536 1048576), SMALL (64 4096; 0 leaves out all that is small), SWEEP (64 to
+# 1048576; 0 leaves the pictures' points out), WINDOW (2, the seconds a bandwidth is
+# measured), OUT (bench). Fails only when something could not be measured.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -14,7 +15,7 @@ set -euo pipefail
 . "$TOP/scripts/bench/lib.sh"
 
 ROUNDS=${ROUNDS:-3}
-OUT=${OUT:-$BUILD/bench}
+OUT=${OUT:-$TOP/bench}
 declare -A module=()
 
 check_numbers() {
@@ -22,15 +23,21 @@ check_numbers() {
 	for value in $ROUNDS $WINDOW $SIZES; do
 		[[ $value =~ ^[1-9][0-9]*$ ]] || die "not a number above 0: $value"
 	done
-	[[ $SMALL =~ ^[0-9]+$ ]] || die "SMALL is a number of octets: $SMALL"
+	for value in $SMALL $SWEEP; do
+		[[ $value =~ ^[0-9]+$ ]] || die "not a number of octets: $value"
+	done
 	for value in $MTUS; do
 		[[ $value =~ ^([1-9][0-9]*|lo)$ ]] || die "not an MTU: $value"
 	done
+	[ -n "$WHO" ] || die "WHO names nobody"
 }
 
 build() {
-	module[siw]=$("$TOP/scripts/peer/siw.sh")
-	module[mpa]=$("$TOP/scripts/module.sh" 2> >(grep '^==>' >&2))
+	local who
+	for who in $WHO; do
+		module[$who]=$(module_of "$who")
+	done
+	run_logged "$BUILD/bench/build.log" make -C "$TOP/scripts/bench" OUT="$BUILD/bench"
 }
 
 # record ROUND DRIVER LINE: a value to the file and the screen
@@ -41,7 +48,7 @@ record() {
 	number=$((number + 1))
 	[ "$value" != failed ] || unit=''
 	printf '    %2d/%d  %s  MTU %-5s %-4s CRC %-4s %-14s %8s  %s %s\n' $number \
-		"$(plan "$driver" | wc -l)" "$(since_start)" "$mtu" "$who" "$crc" \
+		"$expected" "$(since_start)" "$mtu" "$who" "$crc" \
 		"$test" "$size" "$value" "$unit"
 }
 
@@ -49,38 +56,49 @@ since_start() {
 	printf '%d:%02d' $((SECONDS / 60)) $((SECONDS % 60))
 }
 
-# boot ROUND DRIVER. A guest that dies, or is silent for longer than any program
-# in it may run, leaves rows unmeasured; they show as failed.
+# follow ROUND DRIVER: the guest's lines. It is silent for no longer than any
+# program in it may run.
+follow() {
+	local mark rest
+	while read -t $((WINDOW + 100)) -ru 4 mark rest; do
+		case $mark in
+		@) record "$1" "$2" "$rest" ;;
+		%) echo "$1,$2,${rest// /,}" >> "$OUT/latency.csv" ;;
+		*) echo "    $mark $rest" ;;
+		esac
+	done
+}
+
+# boot ROUND DRIVER. A guest that dies, or falls silent, leaves rows unmeasured; they
+# show as failed. What only the pictures need is measured once.
 boot() {
-	local round=$1 driver=$2 number=0 mark rest pid
+	local round=$1 driver=$2 number=0 expected pid more=()
+	expected=$(plan "$driver" | wc -l)
+	if [ "$round" = 1 ]; then
+		more=(sweep)
+		expected=$((expected + $(sweep "$driver" | wc -l)))
+	fi
 	step "round $round of $ROUNDS: $driver"
 	exec 4< <(exec "$TOP/scripts/vm/run.sh" -c 2 -m 2G -t 1100 -- \
-		env MTUS="$MTUS" SIZES="$SIZES" SMALL="$SMALL" WINDOW="$WINDOW" \
-		scripts/bench/guest.sh "$driver" "${module[$driver]}" 2>&1)
+		env WHO="$WHO" MTUS="$MTUS" SIZES="$SIZES" SMALL="$SMALL" SWEEP="$SWEEP" \
+		WINDOW="$WINDOW" scripts/bench/guest.sh "$driver" "${module[$driver]}" \
+		"${more[@]}" 2>&1)
 	pid=$!
-	while read -t $((WINDOW + 100)) -ru 4 mark rest; do
-		if [ "$mark" = @ ]; then
-			record "$round" "$driver" "$rest"
-		else
-			echo "    $mark $rest"
-		fi
-	done
+	follow "$round" "$driver"
 	kill $pid 2> /dev/null || :
 	wait $pid || echo "    the guest did not end well"
 	exec 4<&-
 }
 
-# Neither driver always goes first.
+# Nobody always goes first.
 measure_all() {
-	local round
+	local round i drivers n
+	read -ra drivers <<< "$WHO"
+	n=${#drivers[@]}
 	for ((round = 1; round <= ROUNDS; round++)); do
-		if [ $((round % 2)) = 1 ]; then
-			boot "$round" siw
-			boot "$round" mpa
-		else
-			boot "$round" mpa
-			boot "$round" siw
-		fi
+		for ((i = 0; i < n; i++)); do
+			boot "$round" "${drivers[(i + round - 1) % n]}"
+		done
 	done
 }
 
@@ -90,19 +108,42 @@ say_where() {
 		"load of this machine before: $(cut -d ' ' -f 1 /proc/loadavg)"
 }
 
+# make_plan FUNCTION: its rows for all drivers, each with how often it is measured
+make_plan() {
+	local who
+	for who in $WHO; do
+		"$1" "$who"
+	done | awk '{ if (!seen[$0]++) row[++n] = $0 }
+		END { for (i = 1; i <= n; i++) print row[i], seen[row[i]] }'
+}
+
+# A point that is missing from a picture
+count_gaps() {
+	local mtu who crc test size rest gaps=0
+	while read -r mtu who crc test size rest; do
+		grep -q "^1,[a-z]*,$mtu,$who,$crc,$test,$size,.*,[0-9.]*$" "$OUT/results.csv" ||
+			gaps=$((gaps + 1))
+	done < <(make_plan sweep)
+	[ $gaps = 0 ] || echo "$gaps points of the pictures could not be measured."
+	[ $gaps = 0 ]
+}
+
 check_numbers
 mkdir -p "$OUT"
 OUT=$(realpath "$OUT")
 build
 where=$(say_where)
 echo round,boot,mtu,who,crc,test,size,unit,value > "$OUT/results.csv"
+echo round,boot,mtu,who,crc,test,size,percent,us > "$OUT/latency.csv"
 measure_all
-{ plan siw; plan mpa; } | awk '!seen[$0]++' > "$OUT/plan"
+make_plan plan > "$OUT/plan"
 status=0
 echo "$where" > "$OUT/table.txt"
 awk -f "$TOP/scripts/bench/table.awk" -v rounds="$ROUNDS" "$OUT/plan" \
 	"$OUT/results.csv" >> "$OUT/table.txt" || status=$?
 echo
 cat "$OUT/table.txt"
+count_gaps || status=1
+"$TOP/scripts/bench/pictures.sh" "$OUT" || status=1
 step "$(since_start) minutes; values: ${OUT#"$TOP"/}/results.csv"
 exit $status

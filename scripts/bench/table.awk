@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # table.awk -v rounds=N PLAN results.csv: medians, spread and ratios.
 #
-# A row of the plan that has no value at all makes the exit status 1. One that
-# has some shows how many of how many.
+# PLAN: the rows, each with how many times it is measured in a round. A row that has
+# no value at all makes the exit status 1. One that has some shows how many of how many.
 
 # Who is measured, how and at what: all that makes values comparable.
 function key_of(mtu, who, crc, test, size) {
@@ -30,13 +30,19 @@ function ratio(mine, other) {
 	return mine && other ? sprintf("%.2f", mine / other) : "-"
 }
 
-# TCP's own figure for the same thing, if there is one
-function tcp_key(mtu, test, size) {
-	if (test ~ /rate$/)
-		return ""
+# TCP's own figure for the same thing, if there is one: a stream, or one with a pass
+# of CRC32C at each side (crc is "on"), or a round trip
+function tcp_key(mtu, crc, test, size) {
 	if (test ~ /latency$/)
-		return key_of(mtu, "tcp", "-", "latency", size)
-	return key_of(mtu, "tcp", "-", "stream", "-")
+		return crc == "-" ? key_of(mtu, "tcp", crc, "latency", size) : ""
+	if (test ~ /^(write|send|read|stream)$/)
+		return key_of(mtu, "tcp", crc, "stream", "-")
+	return ""
+}
+
+# The median over that of another driver; nothing for what is no driver
+function over(mine, who, other, mtu, crc, test, size) {
+	return who == "tcp" ? "-" : ratio(mine, median(key_of(mtu, other, crc, test, size)))
 }
 
 function size_name(size) {
@@ -52,14 +58,14 @@ function figure(value) {
 	return sprintf(value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value)
 }
 
-function print_row(mtu, who, crc, test, size, unit,    key, mine, expected) {
+function print_row(mtu, who, crc, test, size, unit, times,    key, mine, expected, again) {
 	key = key_of(mtu, who, crc, test, size)
 	mine = median(key)
-	expected = who == "tcp" ? 2 * rounds : rounds
-	if (test != shown_test || size != shown_size)
+	expected = times * rounds
+	again = test == shown_test && size == shown_size
+	if (!again)
 		print ""
-	printf "%-14s %7s  %-5s  %-3s  %-4s ", test == shown_test && size == shown_size ? \
-		"" : test, test == shown_test && size == shown_size ? "" : size_name(size), \
+	printf "%-13s %7s  %-6s  %-3s  %-3s ", again ? "" : test, again ? "" : size_name(size), \
 		unit, who, crc
 	shown_test = test
 	shown_size = size
@@ -68,17 +74,20 @@ function print_row(mtu, who, crc, test, size, unit,    key, mine, expected) {
 		missing++
 		return
 	}
-	printf "%9s  %17s  %6s  %6s%s\n", figure(mine), \
+	printf "%9s  %17s  %6s  %6s  %6s  %6s%s\n", figure(mine), \
 		"(" figure(values[key, 0]) " .. " figure(values[key, good[key] - 1]) ")", \
-		who == "tcp" ? "-" : ratio(mine, median(key_of(mtu, "siw", "off", test, size))), \
-		ratio(mine, median(tcp_key(mtu, test, size))), \
+		over(mine, who, "siw", mtu, "off", test, size), \
+		over(mine, who, "rxe", mtu, "on", test, size), \
+		ratio(mine, median(tcp_key(mtu, "-", test, size))), \
+		crc == "on" ? ratio(mine, median(tcp_key(mtu, "on", test, size))) : "-", \
 		good[key] == expected ? "" : "  " expected - good[key] " of " expected " failed"
 }
 
 function print_mtu(mtu,    i, j, n, part, other) {
 	printf "\n%s\n", mtu == "lo" ? "Over lo" : "MTU " mtu
-	printf "%-14s %7s  %-5s  %-3s  %-4s %9s  %17s  %6s  %6s\n", "what", "size", "unit", \
-		"who", "CRC", "median", "(lowest..highest)", "/ siw", "/ TCP"
+	printf "%-13s %7s  %-6s  %-3s  %-3s %9s  %17s  %6s  %6s  %6s  %6s\n", "what", "size", \
+		"unit", "who", "CRC", "median", "(lowest..highest)", "/ siw", "/ rxe", "/ TCP", \
+		"/ T+C"
 	shown_test = shown_size = "none"
 	for (i = 1; i <= planned; i++) {
 		split(plan[i], part, " ")
@@ -90,7 +99,8 @@ function print_mtu(mtu,    i, j, n, part, other) {
 			if (other[1] != mtu || other[4] != part[4] || other[5] != part[5])
 				continue
 			done[plan[j]] = 1
-			print_row(other[1], other[2], other[3], other[4], other[5], other[6])
+			print_row(other[1], other[2], other[3], other[4], other[5], other[6], \
+				other[7])
 		}
 	}
 }
