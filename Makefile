@@ -54,6 +54,10 @@ bench-count:
 	scripts/deps.sh bench
 	scripts/bench/count.sh
 
+bench-growth:
+	scripts/deps.sh bench
+	scripts/bench/growth.sh
+
 lint:
 	scripts/lint.sh
 
@@ -67,9 +71,10 @@ help:
 	@echo 'make kunit     only the engine tests in a kernel'
 	@echo 'make e2e       only the end-to-end scenarios (E2E="NAME ...": these)'
 	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ...'
-	@echo 'make bench     our device, siw and plain TCP on the same path'
+	@echo 'make bench     our device, siw, rxe and plain TCP on the same path'
 	@echo 'make bench-count  instructions a message: our device, siw, TCP'
+	@echo 'make bench-growth  the same with up to 1000 connections, 100 000 regions'
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check bench bench-count lint help
+.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check bench bench-count bench-growth lint help

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# growth.sh: does the cost of an operation grow with the number of connections, of
+# memory regions, of outstanding requests? Instructions, kernel and user space of
+# both ends together, in a guest whose clock counts them. Documentation/benchmarks.rst.
+#
+# From the environment: WHO (mpa; also siw, rxe), GROWTH_ROWS (see below;
+# MODE:OP:SIZE:FEW:MANY:COUNT,COUNT...), GROWTH_LIMIT (2), OUT (bench). Fails when
+# something could not be measured, and when for our device the highest count costs
+# more than GROWTH_LIMIT times the lowest.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+WHO=${WHO:-mpa}
+# shellcheck source=scripts/bench/lib.sh
+. "$TOP/scripts/bench/lib.sh"
+
+connections=1,10,100,1000
+regions=1,100,10000,100000
+outstanding=1,4,16,64
+GROWTH_ROWS=${GROWTH_ROWS:-
+	connections:send:64:1000:3000:$connections
+	connections:write:64:1000:3000:$connections
+	connections:read:64:1000:3000:$connections
+	regions:write:64:1000:3000:$regions
+	regions:read:64:1000:3000:$regions
+	outstanding:send:64:1000:3000:$outstanding
+	outstanding:write:64:1000:3000:$outstanding
+	outstanding:read:64:1000:3000:$outstanding
+	outstanding:read:4096:1000:3000:$outstanding}
+GROWTH_LIMIT=${GROWTH_LIMIT:-2}
+OUT=${OUT:-$TOP/bench}
+mkdir -p "$OUT"
+results=$OUT/growth.csv
+
+measure() {
+	local ko mark row count value rest
+	ko=$(module_of "$1")
+	step "counting for $1 (some minutes)"
+	# shellcheck disable=SC2086
+	"$TOP/scripts/vm/run.sh" -i -m 3G -t 1800 -- scripts/bench/growth-guest.sh "$1" "$ko" \
+		$GROWTH_ROWS | while read -r mark row count value rest; do
+		[ "$mark" = @ ] || { echo "    $mark $row $count $value $rest"; continue; }
+		echo "    $row $count $value"
+		echo "$1,$(cut -d : -f 1-3 --output-delimiter=, <<< "$row"),$count,$value" \
+			>> "$results"
+	done
+}
+
+# Every count of every row that was asked for, in that order
+planned() {
+	local who row counts count
+	for who in $WHO; do
+		for row in $GROWTH_ROWS; do
+			counts=${row##*:}
+			for count in ${counts//,/ }; do
+				echo "$who,$(cut -d : -f 1-3 --output-delimiter=, <<< "$row"),$count"
+			done
+		done
+	done
+}
+
+run_logged "$BUILD/bench/build.log" make -C "$TOP/scripts/bench" OUT="$BUILD/bench"
+echo who,mode,what,size,count,instructions > "$results"
+for who in $WHO; do
+	measure "$who" || echo "    the guest did not end well"
+done
+echo
+awk -F , -v limit="$GROWTH_LIMIT" '
+	function end_line() {
+		if (line == "")
+			return
+		grown = first > 0 && last / first > limit
+		printf "%s%s\n", line, grown ? "  grows" : ""
+		if (grown && driver == "mpa")
+			bad++
+		line = ""
+	}
+	FILENAME == ARGV[1] {
+		cost[$1 "," $2 "," $3 "," $4 "," $5] = $6
+		next
+	}
+	{
+		key = $1 "," $2 "," $3 "," $4
+		if (key != shown) {
+			end_line()
+			if ($2 != mode)
+				printf "\n%s\n", $2
+			shown = key
+			mode = $2
+			driver = $1
+			first = last = 0
+			line = sprintf("%-4s %-6s %5d", $1, $3, $4)
+		}
+		value = cost[$0]
+		if (value !~ /^[0-9]+$/) {
+			line = line sprintf("  %7d: failed", $5)
+			missing++
+			next
+		}
+		if (!first)
+			first = value
+		last = value
+		line = line sprintf("  %7d: %6d (%.2f)", $5, value, first ? value / first : 0)
+	}
+	END {
+		end_line()
+		printf "\nInstructions a message with so many of them; (over those of the first).\n"
+		if (missing)
+			printf "%d could not be measured.\n", missing
+		if (bad)
+			printf "%d grow to more than %s times.\n", bad, limit
+		exit missing + bad > 0
+	}' "$results" <(planned) | tee "$OUT/growth.txt"
