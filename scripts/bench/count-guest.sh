@@ -13,18 +13,13 @@ STATE=$(mktemp -d)
 WORK=$STATE
 # shellcheck source=scripts/e2e/lib.sh
 . "$TOP/scripts/e2e/lib.sh"
+# shellcheck source=scripts/bench/path.sh
+. "$TOP/scripts/bench/path.sh"
 LIMIT=1000
 
 # busy: ns that the processor was not idle, since boot
 busy() {
 	awk '{ printf "%.0f\n", ($1 - $2) * 1e9 }' /proc/uptime
-}
-
-crc() {
-	local file
-	for file in /sys/class/infiniband/*/mpa/crc; do
-		[ ! -e "$file" ] || echo "$1" > "$file"
-	done
 }
 
 # once OP SIZE N: prints the cost
@@ -63,8 +58,8 @@ cost() {
 	echo $(((high - low) / ($4 - $3) / 8))
 }
 
-topo_up > "$STATE/topology" 2>&1 || { cat "$STATE/topology"; exit 1; }
-crc off
+path_up
+set_crc off
 for row in "$@"; do
 	IFS=: read -r op size few many <<< "$row"
 	if value=$(cost "$op" "$size" "$few" "$many" 2>&1); then

@@ -1,37 +1,35 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # count.sh: instructions a message, kernel and user space of both ends together, for
-# our device, siw and plain TCP, in guests whose clock counts instructions. So it
+# our device, siw, rxe and plain TCP, in guests whose clock counts instructions. So it
 # repeats within a few per cent on a machine that does other things too.
 # Documentation/benchmarks.rst.
 #
-# From the environment: COUNT_ROWS (see below; OP:SIZE:FEW:MANY), WHO (mpa siw).
+# From the environment: COUNT_ROWS (see below; OP:SIZE:FEW:MANY), WHO (mpa siw; also
+# rxe), OUT (bench).
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+WHO=${WHO:-mpa siw}
+# shellcheck source=scripts/bench/lib.sh
+. "$TOP/scripts/bench/lib.sh"
 
 COUNT_ROWS=${COUNT_ROWS:-send_bw:64:200:2200 send_bw:4096:200:2200 send_bw:65536:100:700
 	read_bw:65536:100:700 send_lat:64:100:600 read_lat:64:100:600}
-WHO=${WHO:-mpa siw}
-OUT=${OUT:-$BUILD/bench}
+OUT=${OUT:-$TOP/bench}
 mkdir -p "$OUT"
 results=$OUT/count.csv
 
-module() {
-	case $1 in
-	siw) "$TOP/scripts/peer/siw.sh" ;;
-	*) "$TOP/scripts/module.sh" 2> >(grep '^==>' >&2) ;;
-	esac
-}
-
-# A guest that measures TCP in its 64 KiB writes beside the rows of a driver
+# A guest that measures TCP in its 64 KiB writes beside the rows of a driver; but for
+# rxe, whose path is laid differently
 measure() {
-	local ko mark row value
-	ko=$(module "$1")
+	local ko mark row value rows="tcp:65536:200:1200 $COUNT_ROWS"
+	[ "$1" != rxe ] || rows=$COUNT_ROWS
+	ko=$(module_of "$1")
 	step "counting for $1 (two or three minutes)"
 	# shellcheck disable=SC2086
 	"$TOP/scripts/vm/run.sh" -i -t 1200 -- scripts/bench/count-guest.sh "$1" "$ko" \
-		tcp:65536:200:1200 $COUNT_ROWS | while read -r mark row value; do
+		$rows | while read -r mark row value; do
 		[ "$mark" = @ ] || { echo "    $mark $row $value"; continue; }
 		echo "    $row $value"
 		echo "$1,${row%%:*},$(cut -d : -f 2 <<< "$row"),$value" >> "$results"
@@ -44,16 +42,21 @@ for who in $WHO; do
 done
 echo
 awk -F , '
+	function over(mine, other) {
+		return mine > 0 && other > 0 ? sprintf("%.2f", mine / other) : "-"
+	}
 	FNR == 1 { next }
 	{ key = $2 " " $3; value[$1, key] = $4; if (!seen[key]++) order[++n] = key }
 	END {
-		printf "%-12s %8s %12s %12s %10s\n", "what", "size", "mpa", "siw", "mpa / siw"
+		printf "%-12s %8s %10s %10s %10s  %9s  %9s\n", "what", "size", "mpa", "siw", "rxe",
+			"mpa / siw", "mpa / rxe"
 		for (i = 1; i <= n; i++) {
 			split(order[i], part, " ")
 			mine = value["mpa", order[i]]
-			other = value["siw", order[i]]
-			printf "%-12s %8d %12s %12s %10s\n", part[1], part[2], mine, other,
-				mine > 0 && other > 0 ? sprintf("%.2f", mine / other) : "-"
+			siw = value["siw", order[i]]
+			rxe = value["rxe", order[i]]
+			printf "%-12s %8d %10s %10s %10s  %9s  %9s\n", part[1], part[2], mine, siw,
+				rxe, over(mine, siw), over(mine, rxe)
 		}
 	}' "$results"
 ! grep -q failed "$results"

@@ -244,10 +244,11 @@ static void grow_regions(size_t count)
 
 /* ---- the load ----------------------------------------------------------- */
 
-/* Message number N goes over the next connection, and names the next region. */
+/* A message goes over the next connection, and names regions far from the last. */
 static void post_one(enum ibv_wr_opcode op, uint64_t number)
 {
-	struct ibv_mr *from = a.mr[number % a.mrs], *to = b.mr[number % b.mrs];
+	struct ibv_mr *from = a.mr[number * 7919 % a.mrs];
+	struct ibv_mr *to = b.mr[number * 7919 % b.mrs];
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)a.mem, .length = size, .lkey = from->lkey,
 	};
