@@ -44,6 +44,7 @@
 #define MEMORY		65536	/* octets at each end; the largest message */
 #define WAIT_MS		60000
 #define MOST		(1 << 20)
+#define ARRAY_SIZE(x)	(sizeof(x) / sizeof((x)[0]))
 
 struct end {
 	const char *name;
@@ -441,7 +442,7 @@ static int64_t kernel_memory(void)
 	write_file("/proc/sys/vm/stat_refresh", "1");
 	text = contents("/proc/meminfo");
 	kib = sum_of(text, "MemTotal:");
-	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(others); i++)
 		kib -= sum_of(text, others[i]);
 	return kib;
 }

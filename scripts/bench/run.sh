@@ -57,10 +57,10 @@ since_start() {
 }
 
 # follow ROUND DRIVER: the guest's lines. It is silent for no longer than any
-# program in it may run.
+# program in it may run, or it takes to boot on a busy machine.
 follow() {
 	local mark rest
-	while read -t $((WINDOW + 100)) -ru 4 mark rest; do
+	while read -t $((WINDOW + 240)) -ru 4 mark rest; do
 		case $mark in
 		@) record "$1" "$2" "$rest" ;;
 		%) echo "$1,$2,${rest// /,}" >> "$OUT/latency.csv" ;;
