@@ -15,8 +15,8 @@
  * a message. It is that of the messages by which a run of MANY exceeds one of FEW,
  * so beginning and ending cancel. A clock that counts instructions makes it exact.
  *
- * "idle": connections with nothing to do. For each COUNT, "COUNT KIB": the kernel's
- * memory.
+ * "idle": connections with nothing to do. For each COUNT, "COUNT KIB SLAB VMALLOC":
+ * the kernel's memory, and how much of it is of these kinds.
  *
  * One thread drives both ends: a connects, b listens, each in the network namespace
  * of its name.
@@ -493,8 +493,13 @@ static void grow(const char *mode, enum ibv_wr_opcode op, uint64_t few, uint64_t
 
 static void grow_idle(size_t count)
 {
+	const char *text;
+
 	grow_connections(count);
-	printf("%zu %lld\n", count, (long long)settled_memory());
+	printf("%zu %lld", count, (long long)settled_memory());
+	text = contents("/proc/meminfo");
+	printf(" %llu %llu\n", (unsigned long long)sum_of(text, "Slab:"),
+	       (unsigned long long)sum_of(text, "VmallocUsed:"));
 	fflush(stdout);
 }
 

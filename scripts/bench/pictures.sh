@@ -75,7 +75,7 @@ bandwidth_panel() {
 
 bandwidth_picture() {
 	cat <<-END
-		set terminal svg size 1200,420 background 'white'
+		set terminal svg size 1200,480 background 'white'
 		set output '$OUT/bandwidth-$1.svg'
 		set multiplot layout 1,3 title 'MTU $1'
 		set logscale xy
@@ -83,7 +83,7 @@ bandwidth_picture() {
 			'256 Ki' 262144, '1 Mi' 1048576)
 		set xlabel 'octets in a message'
 		set ylabel 'MB/s'
-		set key bottom right
+		set key below
 		set grid
 	END
 	for op in write send read; do
@@ -110,14 +110,15 @@ latency_panel() {
 
 latency_picture() {
 	cat <<-END
-		set terminal svg size 1200,420 background 'white'
+		set terminal svg size 1200,480 background 'white'
 		set output '$OUT/latency-$1.svg'
 		set multiplot layout 1,3 title 'MTU $1: latency'
 		set logscale x
+		set format x '10^{%T}'
 		set xlabel 'us'
 		set ylabel 'per cent that took no longer'
 		set yrange [0:100]
-		set key bottom right
+		set key below
 		set grid
 	END
 	for op in write send read; do
