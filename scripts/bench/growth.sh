@@ -35,7 +35,7 @@ results=$OUT/growth.csv
 
 measure() {
 	local ko mark row count value rest
-	ko=$(module_of "$1")
+	ko=$(module_of "$1") || return
 	step "counting for $1 (some minutes)"
 	# shellcheck disable=SC2086
 	"$TOP/scripts/vm/run.sh" -i -m 3G -t 1800 -- scripts/bench/growth-guest.sh "$1" "$ko" \
