@@ -62,7 +62,8 @@ bandwidth_panel() {
 	done
 	select_points "$OUT/results.csv" "$1" mpa on "$2" > "$points/$2-on"
 	select_points "$OUT/results.csv" "$1" rxe on "$2" > "$points/$2-rxe"
-	[ -s "$points/$2-mpa" ] || [ -s "$points/$2-siw" ] || return 0
+	[ -s "$points/$2-mpa" ] || [ -s "$points/$2-siw" ] || [ -s "$points/$2-rxe" ] ||
+		return 0
 	echo "set title '$2'"
 	printf 'plot '
 	curve "$points/tcp" tcp ''
@@ -98,7 +99,8 @@ latency_panel() {
 	select_shares "$OUT/latency.csv" "$1" mpa off "$2-latency" > "$points/$2-mpa"
 	select_shares "$OUT/latency.csv" "$1" siw off "$2-latency" > "$points/$2-siw"
 	select_shares "$OUT/latency.csv" "$1" rxe on "$2-latency" > "$points/$2-rxe"
-	[ -s "$points/$2-mpa" ] || [ -s "$points/$2-siw" ] || return 0
+	[ -s "$points/$2-mpa" ] || [ -s "$points/$2-siw" ] || [ -s "$points/$2-rxe" ] ||
+		return 0
 	echo "set title '$2'"
 	printf 'plot '
 	curve "$points/tcp" tcp ', half a round trip'
