@@ -4,13 +4,15 @@
  * the data path do with one that is connected.
  *
  * Sending is by reference to pages, receiving looks at octets where they lie in
- * the receive queue before it consumes them. Both are under the socket lock, but
- * for the few octets of the startup.
+ * the receive queue before it consumes them. Both are under the socket lock; for the
+ * few octets of the startup it is taken here.
  */
+#include <linux/mm.h>
 #include <linux/net.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "chunk.h"
 #include "sock.h"
 
 /**
@@ -28,27 +30,6 @@ int rnic_sock_recv(struct rnic_sock *s, void *buf, u32 len)
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 
 	return kernel_recvmsg(s->sock, &msg, &kv, 1, len, msg.msg_flags);
-}
-
-/**
- * rnic_sock_send() - send a few octets (a startup frame) without waiting
- * @s:		a connected socket with an empty send queue
- * @buf:	octets
- * @len:	how many
- *
- * Context: process, socket lock not held.
- * Return: 0 or -errno.
- */
-int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
-{
-	struct kvec kv = { .iov_base = (void *)buf, .iov_len = len };
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	int ret;
-
-	ret = kernel_sendmsg(s->sock, &msg, &kv, 1, len);
-	if (ret < 0)
-		return ret;
-	return ret == len ? 0 : -ENOBUFS;
 }
 
 /*
@@ -157,6 +138,38 @@ int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, boo
 	if (more)
 		flags |= MSG_MORE;
 	return tcp_sendpage_locked(s->sock->sk, page, off, len, flags);
+}
+
+/**
+ * rnic_sock_send() - send a few octets (a startup frame) without waiting
+ * @s:		a connected socket with an empty send queue
+ * @buf:	octets
+ * @len:	how many, at most a page
+ *
+ * From a chunk, not with sendmsg(): that would leave the socket with 32 KiB of its own
+ * for as long as it lives.
+ *
+ * Context: process, socket lock not held.
+ * Return: 0 or -errno.
+ */
+int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
+{
+	struct rnic_chunk chunk = {};
+	int ret;
+
+	do {
+		if (!rnic_chunk_get(&chunk, false))
+			return -ENOMEM;
+	} while (chunk.size - chunk.fill < len);
+	memcpy(page_address(chunk.page) + chunk.fill, buf, len);
+	rnic_sock_lock(s);
+	ret = rnic_sock_push(s, chunk.page, chunk.fill, len, false);
+	rnic_sock_unlock(s);
+	chunk.fill += len;
+	rnic_chunk_put(&chunk);
+	if (ret < 0)
+		return ret;
+	return ret == len ? 0 : -ENOBUFS;
 }
 
 /**
