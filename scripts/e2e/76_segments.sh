@@ -91,6 +91,83 @@ seg_markers() {
 	steady "Markers, no timestamps" "$B4" -n 40
 }
 
+# --- the edge of the receiver's window ---
+
+# narrow: b takes 66000 octets at a time, by its route, and nothing raises that. Its
+# acknowledgments come late, so that the sender meets the edge all the time. With less
+# the window is not scaled, and TCP makes it a multiple of the segment size.
+narrow() {
+	cut_before_capture
+	ip -n b route add "$A4/32" dev vb window 66000
+	ip -n b route add "$A6/128" dev vb window 66000
+	b sysctl -qw net.ipv4.tcp_moderate_rcvbuf=0
+	slow_answers add
+}
+
+slow_answers() { b tc qdisc "$1" dev vb root netem delay 150ms; }
+
+# met_edge WHAT: the window's edge was met, over and over, and cut FPDUs
+met_edge() {
+	show "$1"
+	note "$1: $(number edge) segments met the window's edge," \
+		"$(number cut) of them end inside an FPDU"
+	[ "$(number edge)" -ge 20 ] || fail "$1: the window was no bound"
+	[ "$(number cut)" -gt 0 ] || fail "$1: no FPDU was cut"
+	[ "$(number aligned)" -lt "$(number segments)" ] || fail "$1: alignment was not lost"
+}
+
+# against_edge WHAT ADDRESS
+against_edge() {
+	bulk "$2" -n 12
+	segments
+	met_edge "$1"
+}
+
+scenario seg_window 90 "against the edge of the receive window all data arrives (SEG-18)"
+seg_window() {
+	dirty
+	narrow
+	against_edge "IPv4" "$B4"
+	against_edge "IPv6" "$B6"
+	echo 1 >/sys/class/infiniband/mpa1/mpa/markers
+	against_edge "Markers" "$B4"
+}
+
+all_acked() {
+	a ss -Htn state established "dport = :$PORT" |
+		awk '{ if ($2) waits = 1 } END { exit waits || !NR }'
+}
+
+# regained WHAT ADDRESS: the messages after the pause are too few and too short at any
+# time to fill the window, and follow each other without another pause
+regained() {
+	local from
+	new_port
+	capture a va
+	start bulk a "$BIN/bulk" -s "$2" -p "$PORT" -n 12 -t 150:4200:4
+	wait_for 40 grep -q paused "$WORK/bulk.log"
+	wait_for 10 all_acked
+	slow_answers del
+	from=$EPOCHREALTIME
+	kill -USR1 "${PIDS[bulk]}"
+	reap bulk 30
+	end_capture
+	slow_answers add
+	segments "0-$from" "$from-$EPOCHREALTIME"
+	met_edge "$1"
+	all_begin "$1, after the pause" 400 2
+}
+
+scenario seg_pause 90 "a pause in which the send buffers empty regains alignment (SEG-19)"
+seg_pause() {
+	dirty
+	narrow
+	regained "IPv4" "$B4"
+	regained "IPv6" "$B6"
+	echo 1 >/sys/class/infiniband/mpa1/mpa/markers
+	regained "Markers" "$B4"
+}
+
 # --- with a router ---
 #
 #    a: va 10.77.1.1 --- ra, r, rb --- vb 10.77.2.2 :b

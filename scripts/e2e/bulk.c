@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * bulk [-s SERVER] [-p PORT] [-o send|read] [-n COUNT] [-l LENGTH] [-d DEPTH]
+ *      [-t COUNT:LENGTH:DEPTH]
  *
  * One connection that is kept busy: COUNT messages of LENGTH octets from a to b
  * (Sends), or from b to a (Reads), DEPTH of them posted at any time; without a
- * COUNT, until SIGINT. Every octet of every message is compared: the message's
- * number says at which place of one noise buffer it begins. Ends with the number
- * of messages.
+ * COUNT, until SIGINT. With -t there is a pause when all of them have completed: it
+ * says "paused", waits for SIGUSR1, and goes on with those of -t. Every octet of
+ * every message is compared: the message's number says at which place of one noise
+ * buffer it begins. Ends with the number of messages.
  */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +29,17 @@ struct bulk {
 	size_t length, depth;
 };
 
-/* SIGINT is blocked and stays pending: it says that enough was sent. */
-static void block_sigint(void)
+/*
+ * SIGINT is blocked and stays pending: it says that enough was sent. SIGUSR1 is taken
+ * when a pause ends.
+ */
+static void block_signals(void)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGUSR1);
 	check(!sigprocmask(SIG_BLOCK, &set, NULL), "sigprocmask: %m");
 }
 
@@ -42,6 +49,18 @@ static bool enough(void)
 
 	check(!sigpending(&set), "sigpending: %m");
 	return sigismember(&set, SIGINT);
+}
+
+static void pause_until_told(void)
+{
+	sigset_t set;
+	int got;
+
+	printf("paused\n");
+	fflush(stdout);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	check(!sigwait(&set, &got), "sigwait");
 }
 
 static void make_noise(uint8_t *mem)
@@ -115,11 +134,17 @@ static uint64_t run(struct bulk *b)
 	}
 }
 
-static void parse(struct bulk *b, int argc, char **argv)
+static void check_fit(const struct bulk *b)
+{
+	check(b->length + STEPS <= NOISE && b->depth * b->length <= MEM_SIZE - NOISE,
+	      "that does not fit into the memory");
+}
+
+static void parse(struct bulk *b, struct bulk *then, int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "s:p:o:n:l:d:")) != -1) {
+	while ((opt = getopt(argc, argv, "s:p:o:n:l:d:t:")) != -1) {
 		if (opt == 's')
 			probe_server(optarg, 0);
 		else if (opt == 'p')
@@ -132,27 +157,39 @@ static void parse(struct bulk *b, int argc, char **argv)
 			b->length = strtoul(optarg, NULL, 0);
 		else if (opt == 'd')
 			b->depth = strtoul(optarg, NULL, 0);
-		else
+		else if (opt != 't' ||
+			 sscanf(optarg, "%" SCNu64 ":%zu:%zu", &then->count,
+				&then->length, &then->depth) != 3)
 			exit(2);
 	}
-	check(b->length + STEPS <= NOISE && b->depth * b->length <= MEM_SIZE - NOISE,
-	      "that does not fit into the memory");
+	check_fit(b);
+	check_fit(then);
 }
 
 int main(int argc, char **argv)
 {
 	struct bulk b = { .count = UINT64_MAX, .length = 60000, .depth = 32 };
+	struct bulk then = { 0 };
 	struct options opt = defaults;
+	uint64_t total;
 
-	parse(&b, argc, argv);
-	block_sigint();
+	parse(&b, &then, argc, argv);
+	block_signals();
 	opt.ird = 16;
 	opt.ord = 16;
 	pair_open(&b.p, &opt);
 	make_noise(b.p.a.mem);
 	make_noise(b.p.b.mem);
 	hello(&b.p);
-	printf("%llu messages\n", (unsigned long long)run(&b));
+	total = run(&b);
+	if (then.count) {
+		pause_until_told();
+		b.count = then.count;
+		b.length = then.length;
+		b.depth = then.depth;
+		total += run(&b);
+	}
+	printf("%" PRIu64 " messages\n", total);
 	pair_close(&b.p);
 	return 0;
 }

@@ -11,13 +11,16 @@ the FPDU behind it (5044, 4.3), so such a segment begins with an FPDU too.
 
 One line a direction, and for each window FROM-TO (seconds of the capture's clock):
 
-  a=ADDR.PORT b=ADDR.PORT markers=0|1 segments=N aligned=N again=N again_aligned=N
-  fpdus=N full=SIZE longest=SIZE begins=POS tail=OCTETS
+  from=PORT to=PORT markers=0|1 segments=N aligned=N again=N again_aligned=N edge=N
+  cut=N fpdus=N full=SIZE longest=SIZE tail=OCTETS
 
 segments counts all with payload, again those of them that bring octets seen
-before. fpdus are those whose first octet was first sent in the window; full is
-the longest of them on the wire, longest the longest segment. tail is what is behind
-the last whole FPDU. A frame that is longer than an Ethernet of that MSS sends, a
+before. edge are new ones that leave less of the receiver's window than the longest
+FPDU takes: they met its edge. cut are those of them that end inside an FPDU. fpdus
+are those whose first octet was first sent in the window; full is the longest of
+them on the wire, longest the longest segment. tail is what is behind the last whole
+FPDU. To see what the sender saw of the receiver's window the capture has to be the
+sender's. A frame that is longer than an Ethernet of that MSS sends, a
 GSO buffer, is no segment: the SYNs' MSS bounds them, and more is an error.
 """
 import struct
@@ -26,7 +29,8 @@ from bisect import bisect_left, bisect_right
 
 KEYS = {b"MPA ID Req Frame": "request", b"MPA ID Rep Frame": "reply"}
 SPACING = 512
-SYN, RST = 2, 4
+SYN, ACK = 2, 16
+MSS, WINDOW_SCALE = 2, 3
 
 
 class Broken(Exception):
@@ -68,16 +72,16 @@ def tcp_of(frame):
     return None
 
 
-def mss_option(tcp):
-    options = bytes(tcp[20 : (tcp[12] >> 4) * 4])
+def options_of(tcp):
+    """The options of a SYN: their numbers, by kind."""
+    found, options = {}, bytes(tcp[20 : (tcp[12] >> 4) * 4])
     while options and options[0]:
-        if options[0] == 1:
-            options = options[1:]
-            continue
-        if options[0] == 2:
-            return struct.unpack_from(">H", options, 2)[0]
-        options = options[max(options[1], 2) :]
-    raise Broken("a SYN without MSS")
+        size = 1 if options[0] == 1 else max(options[1], 2)
+        found[options[0]] = int.from_bytes(options[2:size], "big")
+        options = options[size:]
+    if MSS not in found:
+        raise Broken("a SYN without MSS")
+    return found
 
 
 class Direction:
@@ -89,8 +93,10 @@ class Direction:
         self.syn = None  # headers of the SYN
         self.isn = None
         self.mss = None  # what this end takes
+        self.scale = None  # of the windows this end tells
+        self.edge = 0  # up to where the other end takes octets
         self.head = None  # headers of a frame with payload
-        self.pieces = []  # (time, offset in the stream, payload)
+        self.pieces = []  # (time, offset in the stream, payload, window left behind it)
 
     def add(self, when, frame, place):
         tcp = frame[place:]
@@ -99,18 +105,30 @@ class Direction:
         if tcp[13] & SYN:
             self.syn = bytes(frame), place
             self.isn = seq
-            self.mss = mss_option(tcp)
+            options = options_of(tcp)
+            self.mss = options[MSS]
+            self.scale = options.get(WINDOW_SCALE)
         elif len(payload):
             if self.isn is None:
                 raise Broken(f"{self.name}: data before a SYN")
             self.head = self.head or (bytes(frame[: -len(payload)]), place)
             # Offsets stay small here: no capture holds 2 GiB.
-            self.pieces.append((when, (seq - self.isn - 1) & 0xFFFFFFFF, payload))
+            at = (seq - self.isn - 1) & 0xFFFFFFFF
+            self.pieces.append((when, at, payload, self.edge - at - len(payload)))
+
+    def allow(self, tcp, back):
+        """The other end acknowledges, and tells its window."""
+        if self.isn is None or not tcp[13] & ACK:
+            return
+        ack, _, window = struct.unpack_from(">IHH", tcp, 8)
+        if not tcp[13] & SYN and None not in (self.scale, back.scale):
+            window <<= back.scale
+        self.edge = max(self.edge, ((ack - self.isn - 1) & 0xFFFFFFFF) + window)
 
     def stream(self):
         """All octets in order. When a place was sent anew, TCP sent the same."""
         data = bytearray()
-        for _, at, payload in sorted(self.pieces, key=lambda piece: piece[1]):
+        for _, at, payload, _ in sorted(self.pieces, key=lambda piece: piece[1]):
             if at > len(data):
                 raise Broken(f"{self.name}: the capture has a hole at {len(data)}")
             old = len(data) - at
@@ -173,17 +191,18 @@ class Sender:
         data = way.stream()
         self.found, self.end = fpdus(data, start, markers)
         self.starts = [at for at, _ in self.found]
+        self.largest = max((size for _, size in self.found), default=0)
         self.tail = len(data) - self.end
-        self.sent_at = {}
 
     def begins(self, at):
         place = bisect_left(self.starts, at)
         return at == self.end or place < len(self.starts) and self.starts[place] == at
 
     def report(self, low, high, limit):
-        count = dict.fromkeys("segments aligned again again_aligned fpdus full longest".split(), 0)
+        keys = "segments aligned again again_aligned edge cut fpdus full longest"
+        count = dict.fromkeys(keys.split(), 0)
         top = self.start  # first octet never seen so far
-        for when, at, payload in self.way.pieces:
+        for when, at, payload, room in self.way.pieces:
             end = at + len(payload)
             fresh, top = end > top, max(top, end)
             if end <= self.start or not low <= when < high:
@@ -198,6 +217,9 @@ class Sender:
                 count["again"] += 1
                 count["again_aligned"] += good
                 continue
+            if room < self.largest:
+                count["edge"] += 1
+                count["cut"] += not self.begins(end)
             for _, size in self.found[bisect_left(self.starts, at) : bisect_left(self.starts, end)]:
                 count["fpdus"] += 1
                 count["full"] = max(count["full"], size)
@@ -224,6 +246,8 @@ def connections(data, port):
         if (here, there) not in ways:
             raise Broken(f"{sport} to {dport}: the capture does not begin with the SYN")
         ways[here, there].add(when, frame, place)
+        if (there, here) in ways:
+            ways[there, here].allow(tcp, ways[here, there])
     for here, there in order[:]:
         if (there, here) in order and order.index((here, there)) < order.index((there, here)):
             ways[there, here].server = True
