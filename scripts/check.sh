@@ -27,7 +27,6 @@ LEFT_OUT_STOCK=(
 	'failslab_*:that kernel cannot make allocations fail'
 )
 LEFT_OUT_DEBUG=(
-	'ipsec_transport:that kernel has no IPsec'
 	'seg_path_mtu:its windows expect a path MTU to be learnt within 400 KB'
 	'siw_*:siw locks wrongly, which ends lockdep, and loses what comes too early'
 )

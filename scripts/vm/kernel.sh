@@ -15,7 +15,7 @@ set -euo pipefail
 fragment=$TOP/scripts/vm/debug.config
 name=linux-source-6.1
 archive=/usr/src/$name.tar.xz
-steps=1600	# lines the build prints, for the progress
+steps=1950	# lines the build prints, for the progress
 
 # What failslab needs to fail allocations of one module only: in 6.1 its stack filter
 # is kept from x86-64, whose unwinder once stood in the way. Later kernels allow it,
