@@ -148,7 +148,7 @@ kvm_works() {
 		dir=$(mktemp -d "$BUILD/vm/kvm.XXXXXX")
 		mkdir "$dir/ctl"
 		write_control_files "$dir/ctl" true
-		run_qemu 20 kvm host "$dir" > /dev/null || true
+		run_qemu 20 kvm host "$dir" > /dev/null 2>&1 || true
 		if [ "$(cat "$dir/ctl/status" 2>/dev/null)" = 0 ]; then
 			echo yes > "$dir/verdict"
 		else
