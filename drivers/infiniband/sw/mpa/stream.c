@@ -165,7 +165,8 @@ int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
 	rnic_sock_lock(s);
 	ret = rnic_sock_push(s, chunk.page, chunk.fill, len, false);
 	rnic_sock_unlock(s);
-	chunk.fill += len;
+	/* FPDUs begin at multiples of 4. */
+	chunk.fill += ALIGN(len, 4);
 	rnic_chunk_put(&chunk);
 	if (ret < 0)
 		return ret;
