@@ -103,13 +103,20 @@ serve() {
 	is_running "$1" || fail "$1 ended before it listened"
 }
 
-# run NAME NAMESPACE COMMAND...: in the foreground, has to end well within $LIMIT
-run() {
-	local name=$1 ns=$2 status=0
+# try NAME NAMESPACE COMMAND...: in the foreground, has to end within $LIMIT; how it
+# did is in STATUS
+try() {
+	local name=$1 ns=$2
 	shift 2
+	STATUS=0
 	timeout -k 1 "$LIMIT" ip netns exec "$ns" "$@" >"$WORK/$name.log" 2>&1 \
-		</dev/null || status=$?
-	[ "$status" = 0 ] || fail "$name: exit status $status: $*"
+		</dev/null || STATUS=$?
+}
+
+# run NAME NAMESPACE COMMAND...: like try, and has to end well
+run() {
+	try "$@"
+	[ "$STATUS" = 0 ] || fail "$1: exit status $STATUS: ${*:3}"
 }
 
 # ended NAME [SECONDS]: a background program has to end soon; how it did is in STATUS
@@ -117,6 +124,12 @@ ended() {
 	until_true "${2:-10}" not is_running "$1" || fail "$1 still runs"
 	STATUS=0
 	wait "${PIDS[$1]}" || STATUS=$?
+}
+
+# stop NAME: a background program is not needed any more
+stop() {
+	kill "${PIDS[$1]}" 2>/dev/null || :
+	ended "$1"
 }
 
 # reap NAME [SECONDS]: a background program has to end soon, and well
