@@ -84,15 +84,15 @@ static struct page *recycle(struct stock *st, bool big)
 	return take_oldest(st, big);
 }
 
-static struct page *fresh(bool big, u32 *size)
+static struct page *fresh(bool big, gfp_t gfp, u32 *size)
 {
 	unsigned int order = order_of(big);
 	struct page *page;
 
-	page = alloc_pages(GFP_NOIO | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);
+	page = alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);
 	if (!page) {
 		order = 0;
-		page = alloc_page(GFP_NOIO | __GFP_NOWARN);
+		page = alloc_page(gfp | __GFP_NOWARN);
 	}
 	*size = PAGE_SIZE << order;
 	return page;
@@ -102,14 +102,15 @@ static struct page *fresh(bool big, u32 *size)
  * rnic_chunk_get() - a chunk to append to
  * @chunk:	a chunk in which there is not enough room, or none; replaced
  * @big:	the large kind
+ * @gfp:	how to allocate
  *
  * What comes may be in use already up to @fill. Without memory for a whole chunk
  * it is a single page.
  *
- * Context: process.
+ * Context: process, or with a @gfp for it softirq.
  * Return: false when there is no memory, then @chunk is none.
  */
-bool rnic_chunk_get(struct rnic_chunk *chunk, bool big)
+bool rnic_chunk_get(struct rnic_chunk *chunk, bool big, gfp_t gfp)
 {
 	struct rnic_chunk got = {};
 	struct stock *st;
@@ -127,7 +128,7 @@ bool rnic_chunk_get(struct rnic_chunk *chunk, bool big)
 	}
 	local_bh_enable();
 	if (!got.page)
-		got.page = fresh(big, &got.size);
+		got.page = fresh(big, gfp, &got.size);
 	*chunk = got;
 	return got.page;
 }

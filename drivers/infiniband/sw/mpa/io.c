@@ -7,8 +7,9 @@
  * whoever changes the state. Two things do not wait for it. A user's doorbell
  * locks the socket and sends by itself. And what arrives in small amounts is
  * handled in the softirq that brought it, as long as nobody owns the socket: a
- * message of a few octets costs no wake-up then. Bulk is the worker's, which
- * copies it on a CPU that the sender does not need.
+ * message of a few octets costs no wake-up then. So are the answers to small Reads,
+ * and the sends that waited for a Read to come back, up to a bound. Bulk is the
+ * worker's, which copies it on a CPU that the sender does not need.
  *
  * Taking a connection down is the worker's alone:
  *
@@ -43,8 +44,10 @@ void rnic_io_exit(void)
 
 /* How long a graceful close may take before it is cut short. */
 #define CLOSE_MS	5000
-/* Unread octets that are handled where they arrived, 4 KiB and its headers. */
-#define RX_INLINE_MAX	8192
+/* Octets that are handled where they arrived, either way: 4 KiB and headers. */
+#define INLINE_MAX	8192
+/* Octets sent in one go before the worker lets others run. */
+#define TX_BUDGET	(1024 * 1024)
 /* Longest pause between two looks for receives posted in error. */
 #define REFLUSH_MAX	(HZ / 2)
 
@@ -75,25 +78,32 @@ static bool look(struct rnic_qp *qp, struct rnic_sock *s)
 }
 
 /*
- * Receive without the worker.
+ * Receive without the worker, and send what this allows to be sent.
  *
- * Return: it is needed, to go on, to send, or to end the connection.
+ * Return: it is needed, to go on, or to end the connection.
  */
 static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
 {
 	u32 reads = rnic_reads_out(&qp->readq);
 	bool open = qp->tx.open;
+	const struct rnic_read_in *asked;
 
-	return look(qp, s) || qp->closing || qp->rx.eof || open != qp->tx.open ||
-	       rnic_read_in_head(&qp->readq) ||
-	       (reads != rnic_reads_out(&qp->readq) && rnic_tx_waiting(qp));
+	if (look(qp, s) || qp->closing || qp->rx.eof)
+		return true;
+	asked = rnic_read_in_head(&qp->readq);
+	if (asked && asked->len > INLINE_MAX)
+		return true;
+	if (!asked && open == qp->tx.open &&
+	    (reads == rnic_reads_out(&qp->readq) || !rnic_tx_waiting(qp)))
+		return false;
+	return rnic_tx_run(qp, s, INLINE_MAX) || qp->closing;
 }
 
 /* Is the connection up, with little enough unread to be handled here? */
 static bool is_small(struct rnic_qp *qp, struct rnic_ep *ep)
 {
 	return READ_ONCE(qp->ep) == ep && READ_ONCE(qp->state) == IB_QPS_RTS &&
-	       !qp->closing && !qp->fin && rnic_sock_unread(&ep->s) <= RX_INLINE_MAX;
+	       !qp->closing && !qp->fin && rnic_sock_unread(&ep->s) <= INLINE_MAX;
 }
 
 /*
@@ -145,7 +155,7 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 		rnic_sock_lock(&ep->s);
 		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin) {
 			/* In SQD the worker waits for the last send to go. */
-			kick = rnic_tx_run(qp, &ep->s) || qp->closing ||
+			kick = rnic_tx_run(qp, &ep->s, TX_BUDGET) || qp->closing ||
 			       READ_ONCE(qp->state) != IB_QPS_RTS;
 			kick |= receive_backlog(qp, ep);
 		}
@@ -295,7 +305,7 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	unread = look(qp, &ep->s);
 	again = unread;
 	if (!qp->closing && !qp->fin && state_of(qp) != IB_QPS_ERR)
-		again |= rnic_tx_run(qp, &ep->s);
+		again |= rnic_tx_run(qp, &ep->s, TX_BUDGET);
 	if (state_of(qp) == IB_QPS_SQD && !qp->fin) {
 		close_gracefully(qp, ep);
 		fin = qp->fin;

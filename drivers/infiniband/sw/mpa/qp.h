@@ -73,6 +73,7 @@ enum rnic_tx_msg {
  * @img:	chunk FPDUs are encoded into, or none
  * @sent:	how far it was handed to TCP;
  * @broken:	TCP said that there is no connection any more
+ * @gfp:	how this run may allocate
  * @emss:	segment size of this burst, a multiple of 4
  * @seg_used:	octets in the segment that the next FPDU would join
  * @open:	FPDUs may be sent (NEG-30)
@@ -97,6 +98,7 @@ struct rnic_tx {
 	struct rnic_chunk img;
 	u32 sent;
 	bool broken;
+	gfp_t gfp;
 	u32 emss;
 	u32 seg_used;
 	bool open;
@@ -268,7 +270,7 @@ void rnic_qp_flush(struct rnic_qp *qp);
 /* tx.c */
 #define RNIC_TERM_ROOM	128	/* the longest Terminate as an FPDU, Markers too */
 u32 rnic_tx_terminate(struct mpa_tx *mpa, const struct rdmap_term *term, u8 *at);
-bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s);
+bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget);
 void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s);
 /* tx_msg.c */
 bool rnic_tx_next(struct rnic_qp *qp);

@@ -88,6 +88,7 @@ u32 rnic_sock_emss(struct rnic_sock *s);
 u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss);
 bool rnic_sock_all_acked(const struct rnic_sock *s);
 bool rnic_sock_room(const struct rnic_sock *s);
+gfp_t rnic_sock_gfp(const struct rnic_sock *s);
 int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more);
 void rnic_sock_cut(struct rnic_sock *s);
 

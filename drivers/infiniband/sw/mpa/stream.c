@@ -117,6 +117,18 @@ bool rnic_sock_room(const struct rnic_sock *s)
 }
 
 /**
+ * rnic_sock_gfp() - how may whoever has the socket allocate?
+ * @s:	socket, locked
+ *
+ * Return: GFP_NOIO for a process, GFP_ATOMIC for a softirq.
+ */
+gfp_t rnic_sock_gfp(const struct rnic_sock *s)
+{
+	rnic_sock_assert_locked(s);
+	return rnic_sock_owned(s) ? GFP_NOIO : GFP_ATOMIC;
+}
+
+/**
  * rnic_sock_push() - hand octets of a page to TCP, by reference
  * @s:		socket, locked
  * @page:	first page of the (compound) page; TCP takes a reference, so the
@@ -133,11 +145,15 @@ bool rnic_sock_room(const struct rnic_sock *s)
 int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more)
 {
 	int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+	struct sock *sk = s->sock->sk;
+	int ret;
 
-	rnic_sock_assert_locked(s);
 	if (more)
 		flags |= MSG_MORE;
-	return tcp_sendpage_locked(s->sock->sk, page, off, len, flags);
+	sk->sk_allocation = rnic_sock_gfp(s);
+	ret = tcp_sendpage_locked(sk, page, off, len, flags);
+	sk->sk_allocation = GFP_NOIO;
+	return ret;
 }
 
 /**
@@ -158,7 +174,7 @@ int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
 	int ret;
 
 	do {
-		if (!rnic_chunk_get(&chunk, false))
+		if (!rnic_chunk_get(&chunk, false, GFP_NOIO))
 			return -ENOMEM;
 	} while (chunk.size - chunk.fill < len);
 	memcpy(page_address(chunk.page) + chunk.fill, buf, len);

@@ -3,8 +3,8 @@
  * Work requests to FPDUs to TCP.
  *
  * rnic_tx_run() is entered with the socket locked, by the task that rang the
- * doorbell or by the worker. It goes round this loop until nothing is left to
- * send or TCP is full:
+ * doorbell, by the worker, or by the softirq that brought a small Read Request. It
+ * goes round this loop until nothing is left to send or TCP is full:
  *
  *	rnic_tx_next()	   what to send next: RTR, Read Response, work request (tx_msg.c)
  *	encode_segment()   one FPDU into the image: header, payload, CRC
@@ -30,8 +30,6 @@
 #include "mr.h"
 #include "qp.h"
 
-/* Octets encoded in one go before the worker lets others run. */
-#define TX_BUDGET	(1024 * 1024)
 /* Above it segments come in big chunks. */
 #define BIG_EMSS	16384
 
@@ -59,7 +57,7 @@ static bool new_chunk(struct rnic_tx *tx, u32 size)
 	bool got;
 
 	do {
-		got = rnic_chunk_get(&tx->img, tx->emss > BIG_EMSS);
+		got = rnic_chunk_get(&tx->img, tx->emss > BIG_EMSS, tx->gfp);
 	} while (got && tx->img.fill && image_room(tx) < size);
 	tx->sent = tx->img.fill;
 	return got;
@@ -222,28 +220,29 @@ static bool starved(const struct rnic_tx *tx, const struct rnic_sock *s)
  * rnic_tx_run() - send what can be sent
  * @qp:	queue pair, attached
  * @s:	its socket, locked
+ * @budget: octets of FPDUs after which others shall run; an FPDU more is possible
  *
- * Context: process.
+ * Context: process or softirq.
  * Return: true when it stopped for fairness only and wants to be called again;
  * else everything is sent, or RNIC_SOCK_SPACE or an incoming FPDU will tell.
  */
-bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s)
+bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget)
 {
 	struct rnic_tx *tx = &qp->tx;
 	u32 start = tx->mpa.pos;
 	bool more = true, again = false, cut;
 
-	rnic_sock_assert_locked(s);
+	tx->gfp = rnic_sock_gfp(s);
 	while (more && !again && push_image(qp, s, false) && rnic_sock_room(s)) {
 		measure_segment(tx, s);
-		more = fill_image(qp, TX_BUDGET, &cut);
+		more = fill_image(qp, budget, &cut);
 		rnic_mr_put(&qp->mem);
 		if (!push_image(qp, s, more))
 			break;
 		if (cut)
 			rnic_sock_cut(s);
 		/* Enough for now, or no memory for the moment. */
-		again = more && (tx->mpa.pos - start > TX_BUDGET || !tx->img.page);
+		again = more && (tx->mpa.pos - start >= budget || !tx->img.page);
 	}
 	rnic_sent_complete(qp);
 	again |= starved(tx, s);
@@ -295,6 +294,7 @@ static void encode_terminate(struct rnic_qp *qp)
  */
 void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s)
 {
+	qp->tx.gfp = rnic_sock_gfp(s);
 	if (qp->tx.term_due)
 		encode_terminate(qp);
 	qp->tx.term_due = false;
