@@ -87,5 +87,22 @@ write_lat_sizes() {
 scenario lat_inline 30 "ib_send_lat with inline data"
 lat_inline() { perf ib_send_lat -e -n 20 -s 64 -I 64; }
 
+# held DEVICE: doorbells whose octets waited for those of the next
+held() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/tx_held"; }
+
+# Which messages wait is known, how long depends on the machine.
+scenario small_stream 30 "small messages in a row wait for company, those of a dialogue do not"
+small_stream() {
+	local ours theirs
+	ours=$(held mpa0) theirs=$(held mpa1)
+	perf ib_send_lat -e -n 100 -s 64
+	perf ib_write_lat -n 20 -s 64
+	[ "$(held mpa0) $(held mpa1)" = "$ours $theirs" ] || fail "a dialogue was held up"
+	perf ib_write_bw -n 200 -s 64
+	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Writes of 64 octets, and none waited"
+	# The last of them wait for nobody: the server counts all 40.
+	perf ib_send_bw -n 40 -s 64
+}
+
 scenario perf_post_list 30 "lists of requests in one post, completions moderated"
 perf_post_list() { perf ib_write_bw -n 64 -l 16 -Q 16 -s 4096; }

@@ -149,7 +149,7 @@ void rnic_qp_flush(struct rnic_qp *qp)
 	bool again;
 
 	qp->tx.msg = RNIC_TX_NONE;
-	qp->tx.held = false;
+	qp->tx.waits = false;
 	/* In error, then look: pairs with rnic_post_recv(). */
 	smp_mb();
 	again = flush_sq(qp);

@@ -9,7 +9,8 @@
  * handled in the softirq that brought it, as long as nobody owns the socket: a
  * message of a few octets costs no wake-up then. So are the answers to small Reads,
  * and the sends that waited for a Read to come back, up to a bound. Bulk is the
- * worker's, which copies it on a CPU that the sender does not need.
+ * worker's, which copies it on a CPU that the sender does not need. Small messages of
+ * a stream are held back for a moment (hold.c), and a timer's softirq sends them.
  *
  * Taking a connection down is the worker's alone:
  *
@@ -96,7 +97,7 @@ static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
 	if (!asked && open == qp->tx.open &&
 	    (reads == rnic_reads_out(&qp->readq) || !rnic_tx_waiting(qp)))
 		return false;
-	return rnic_tx_run(qp, s, INLINE_MAX) || qp->closing;
+	return rnic_tx_run(qp, s, INLINE_MAX, false) || qp->closing;
 }
 
 /* Is the connection up, with little enough unread to be handled here? */
@@ -155,7 +156,8 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 		rnic_sock_lock(&ep->s);
 		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin) {
 			/* In SQD the worker waits for the last send to go. */
-			kick = rnic_tx_run(qp, &ep->s, TX_BUDGET) || qp->closing ||
+			qp->tx.run++;
+			kick = rnic_tx_run(qp, &ep->s, TX_BUDGET, true) || qp->closing ||
 			       READ_ONCE(qp->state) != IB_QPS_RTS;
 			kick |= receive_backlog(qp, ep);
 		}
@@ -291,6 +293,7 @@ static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 	flush(qp);
 	rnic_readq_free(&qp->readq);
 	raise_event(qp);
+	hrtimer_cancel(&qp->hold);
 	/* The last thing that may touch qp: it drops the endpoint's reference. */
 	rnic_ep_closed(ep, tail, off, len);
 	rnic_ep_put(ep);
@@ -305,7 +308,7 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	unread = look(qp, &ep->s);
 	again = unread;
 	if (!qp->closing && !qp->fin && state_of(qp) != IB_QPS_ERR)
-		again |= rnic_tx_run(qp, &ep->s, TX_BUDGET);
+		again |= rnic_tx_run(qp, &ep->s, TX_BUDGET, false);
 	if (state_of(qp) == IB_QPS_SQD && !qp->fin) {
 		close_gracefully(qp, ep);
 		fin = qp->fin;

@@ -90,6 +90,8 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	spin_lock_init(&qp->rq_lock);
 	INIT_WORK(&qp->work, rnic_qp_work);
 	INIT_DELAYED_WORK(&qp->reflush, rnic_qp_reflush);
+	hrtimer_init(&qp->hold, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	qp->hold.function = rnic_hold_over;
 	qp->state = IB_QPS_RESET;
 	qp->event = -1;
 	qp->dev = rnic_dev(qp->ibqp.device);
@@ -380,6 +382,7 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->tx.msn[DDP_QN_READ_REQ] = 1;
 	qp->tx.msn[DDP_QN_TERMINATE] = 1;
 	qp->tx.open = open;
+	rnic_hold_init(qp);
 	qp->tx.rtr = open ? agreed->rtr : 0;
 	qp->rx.rtr = open ? 0 : agreed->rtr;
 	qp->rx.first = true;

@@ -10,6 +10,7 @@
 #define _RNIC_QP_H
 
 #include <linux/completion.h>
+#include <linux/hrtimer.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -71,7 +72,12 @@ enum rnic_tx_msg {
  * struct rnic_tx - sending side of a connection
  * @mpa:	FPDU encoder
  * @img:	chunk FPDUs are encoded into, or none
- * @sent:	how far it was handed to TCP;
+ * @sent:	how far it was handed to TCP
+ * @held:	octets at the end of the image that wait for company
+ * @held_until:	when they have waited long enough
+ * @company:	doorbells they are of
+ * @run:	doorbells since the peer was last heard
+ * @patience:	@run above which company is waited for
  * @broken:	TCP said that there is no connection any more
  * @gfp:	how this run may allocate
  * @emss:	segment size of this burst, a multiple of 4
@@ -84,7 +90,7 @@ enum rnic_tx_msg {
  * @msg:	what is being sent
  * @responded:	that was a response, so a work request goes before the next one
  * @wqe:	the work request taken last
- * @held:	@wqe is taken but must wait for outstanding Reads
+ * @waits:	@wqe is taken but must wait for outstanding Reads
  * @slot:	place of @wqe in rnic_qp.sent
  * @seg:	header of the next segment
  * @sgl:	payload of a work request
@@ -97,6 +103,11 @@ struct rnic_tx {
 	struct mpa_tx mpa;
 	struct rnic_chunk img;
 	u32 sent;
+	u32 held;
+	ktime_t held_until;
+	u32 company;
+	u32 run;
+	u32 patience;
 	bool broken;
 	gfp_t gfp;
 	u32 emss;
@@ -109,7 +120,7 @@ struct rnic_tx {
 	enum rnic_tx_msg msg;
 	bool responded;
 	struct rnic_wqe wqe;
-	bool held;
+	bool waits;
 	u32 slot;
 	struct ddp_seg seg;
 	struct rnic_sgl sgl;
@@ -157,6 +168,7 @@ struct rnic_rx {
  * @ending:	only what is left moves, and a deadline watches that it does
  * @moved:	octets of both directions when the deadline was set
  * @work:	the worker
+ * @hold:	sends what is held (@tx.held) when its time has come
  * @reflush:	wakes the worker of a user's queue pair in error, for receives
  *		are posted there without a doorbell
  * @pause:	jiffies until it does; the worker's
@@ -198,6 +210,7 @@ struct rnic_qp {
 	bool ending;
 	u32 moved;
 	struct work_struct work;
+	struct hrtimer hold;
 	struct delayed_work reflush;
 	unsigned int pause;
 	bool gone;
@@ -267,10 +280,15 @@ void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u
 			bool invalidated, bool solicited);
 void rnic_qp_flush(struct rnic_qp *qp);
 
+/* hold.c */
+void rnic_hold_init(struct rnic_qp *qp);
+u32 rnic_hold(struct rnic_qp *qp, u32 encoded);
+enum hrtimer_restart rnic_hold_over(struct hrtimer *timer);
+
 /* tx.c */
 #define RNIC_TERM_ROOM	128	/* the longest Terminate as an FPDU, Markers too */
 u32 rnic_tx_terminate(struct mpa_tx *mpa, const struct rdmap_term *term, u8 *at);
-bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget);
+bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold);
 void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s);
 /* tx_msg.c */
 bool rnic_tx_next(struct rnic_qp *qp);

@@ -350,6 +350,7 @@ static enum wire_err rx_fpdu(struct pass *p)
 	ddp_rx_accept(&rx->ddp, &seg);
 	rx->first = false;
 	qp->tx.open = true;
+	qp->tx.run = 0;
 	rnic_stat_inc(qp->dev, RNIC_STAT_RX_FPDUS);
 	rnic_stat_add(qp->dev, RNIC_STAT_RX_OCTETS, seg.len);
 	if (seg.last)

@@ -472,6 +472,28 @@ bool rnic_sock_owned(const struct rnic_sock *s)
 }
 
 /**
+ * rnic_sock_try() - do something with a socket in a softirq
+ * @s:		socket
+ * @fn:		called with the socket locked
+ * @ctx:	for @fn
+ *
+ * Context: softirq.
+ * Return: false when a process owns the socket: nothing was done.
+ */
+bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ctx), void *ctx)
+{
+	struct sock *sk = s->sock->sk;
+	bool owned;
+
+	bh_lock_sock(sk);
+	owned = sock_owned_by_user_nocheck(sk);
+	if (!owned)
+		fn(s, ctx);
+	bh_unlock_sock(sk);
+	return !owned;
+}
+
+/**
  * rnic_sock_flush() - let TCP look at what came while the socket was ours
  * @s:	socket, locked by this process
  *

@@ -83,6 +83,7 @@ void rnic_sock_unlock(struct rnic_sock *s);
 void rnic_sock_assert_locked(const struct rnic_sock *s);
 bool rnic_sock_owned(const struct rnic_sock *s);
 void rnic_sock_flush(struct rnic_sock *s);
+bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ctx), void *ctx);
 
 u32 rnic_sock_emss(struct rnic_sock *s);
 u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss);

@@ -45,6 +45,7 @@ static const struct rdma_stat_desc stat_descs[] = {
 	[RNIC_STAT_CQ_OVERFLOW]		= { .name = "cq_overflow" },
 	[RNIC_STAT_BAD_WQES]		= { .name = "bad_wqes" },
 	[RNIC_STAT_DOORBELLS]		= { .name = "doorbells" },
+	[RNIC_STAT_TX_HELD]		= { .name = "tx_held" },
 };
 
 static_assert(ARRAY_SIZE(stat_descs) == RNIC_STAT_N);

@@ -35,6 +35,7 @@
  * @RNIC_STAT_CQ_OVERFLOW: completions that found their CQ full
  * @RNIC_STAT_BAD_WQES: work requests refused when taken from a ring
  * @RNIC_STAT_DOORBELLS: doorbells rung by user space
+ * @RNIC_STAT_TX_HELD: doorbells whose octets waited for more
  * @RNIC_STAT_N: number of counters
  *
  * The two message blocks are in the order of the RDMAP opcodes, so that
@@ -66,6 +67,7 @@ enum rnic_stat {
 	RNIC_STAT_CQ_OVERFLOW,
 	RNIC_STAT_BAD_WQES,
 	RNIC_STAT_DOORBELLS,
+	RNIC_STAT_TX_HELD,
 	RNIC_STAT_N
 };
 

@@ -14,7 +14,8 @@
  * other, so the payload is copied once, the CRC runs over that copy (the user
  * may change his memory at any time), and TCP gets many FPDUs in one call. What
  * TCP did not take stays between tx->sent and tx->img.fill: that and the position in
- * the current message are all there is to resume from. When TCP took all, the chunk
+ * the current message are all there is to resume from. Of that, tx->held octets at the
+ * end may be waiting for company (hold.c). When TCP took all, the chunk
  * goes back to the stock (chunk.c): an idle connection keeps none.
  *
  * Segments. FPDUs fill them exactly, so that TCP's own cutting, in software or in
@@ -181,26 +182,15 @@ static bool fill_image(struct rnic_qp *qp, u32 limit, bool *cut)
 	return true;
 }
 
-/* The segment size of this image, and how full the segment is that it continues. */
-static void measure_segment(struct rnic_tx *tx, struct rnic_sock *s)
-{
-	u32 emss = max_t(u32, rnic_sock_emss(s), MPA_MULPDU_MIN);
-
-	/* What is queued was made for another size: begin anew behind it (SEG-18). */
-	if (emss != tx->emss)
-		rnic_sock_cut(s);
-	tx->emss = emss;
-	tx->seg_used = rnic_sock_seg_used(s, emss);
-}
-
-/* Return: all of the image is with TCP. */
+/* Return: all of the image is with TCP, but for what is held. */
 static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 {
 	struct rnic_tx *tx = &qp->tx;
+	u32 end = tx->img.fill - tx->held;
 	int ret;
 
-	while (tx->sent < tx->img.fill) {
-		ret = rnic_sock_push(s, tx->img.page, tx->sent, tx->img.fill - tx->sent, more);
+	while (tx->sent < end) {
+		ret = rnic_sock_push(s, tx->img.page, tx->sent, end - tx->sent, more);
 		if (ret < 0 && ret != -EAGAIN)
 			tx->broken = true;
 		if (ret <= 0)
@@ -210,10 +200,32 @@ static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 	return true;
 }
 
+/*
+ * The segment size of this image, and how full the segment is that it continues.
+ *
+ * Return: false when TCP is full.
+ */
+static bool measure_segment(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	u32 emss = max_t(u32, rnic_sock_emss(s), MPA_MULPDU_MIN);
+	struct rnic_tx *tx = &qp->tx;
+
+	if (emss != tx->emss) {
+		/* What is queued was made for another size: begin anew (SEG-18). */
+		tx->held = 0;
+		if (!push_image(qp, s, false))
+			return false;
+		rnic_sock_cut(s);
+	}
+	tx->emss = emss;
+	tx->seg_used = (rnic_sock_seg_used(s, emss) + tx->held) % emss;
+	return true;
+}
+
 /* TCP took nothing for want of memory, and no acknowledgment will wake us. */
 static bool starved(const struct rnic_tx *tx, const struct rnic_sock *s)
 {
-	return tx->sent != tx->img.fill && !tx->broken && rnic_sock_all_acked(s);
+	return tx->sent != tx->img.fill - tx->held && !tx->broken && rnic_sock_all_acked(s);
 }
 
 /**
@@ -221,22 +233,26 @@ static bool starved(const struct rnic_tx *tx, const struct rnic_sock *s)
  * @qp:	queue pair, attached
  * @s:	its socket, locked
  * @budget: octets of FPDUs after which others shall run; an FPDU more is possible
+ * @hold: what does not fill a segment may wait for company
  *
  * Context: process or softirq.
  * Return: true when it stopped for fairness only and wants to be called again;
  * else everything is sent, or RNIC_SOCK_SPACE or an incoming FPDU will tell.
  */
-bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget)
+bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 {
 	struct rnic_tx *tx = &qp->tx;
 	u32 start = tx->mpa.pos;
 	bool more = true, again = false, cut;
 
 	tx->gfp = rnic_sock_gfp(s);
-	while (more && !again && push_image(qp, s, false) && rnic_sock_room(s)) {
-		measure_segment(tx, s);
+	if (!hold)
+		tx->held = 0;
+	while (more && !again && push_image(qp, s, false) && rnic_sock_room(s) &&
+	       measure_segment(qp, s)) {
 		more = fill_image(qp, budget, &cut);
 		rnic_mr_put(&qp->mem);
+		tx->held = hold && !more ? rnic_hold(qp, tx->mpa.pos - start) : 0;
 		if (!push_image(qp, s, more))
 			break;
 		if (cut)
@@ -295,6 +311,7 @@ static void encode_terminate(struct rnic_qp *qp)
 void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s)
 {
 	qp->tx.gfp = rnic_sock_gfp(s);
+	qp->tx.held = 0;
 	if (qp->tx.term_due)
 		encode_terminate(qp);
 	qp->tx.term_due = false;

@@ -24,7 +24,7 @@ static void local_error(struct rnic_qp *qp, enum ib_wc_status status)
 {
 	rnic_sent_done(qp, qp->tx.slot, status);
 	qp->tx.msg = RNIC_TX_NONE;
-	qp->tx.held = false;
+	qp->tx.waits = false;
 	rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
 }
 
@@ -143,7 +143,7 @@ static bool begin_wqe(struct rnic_qp *qp)
 	bool read = wqe->op == RNIC_OP_READ || wqe->op == RNIC_OP_READ_INV;
 	enum ib_wc_status status;
 
-	tx->held = false;
+	tx->waits = false;
 	if (wqe->op == RNIC_OP_REG_MR || wqe->op == RNIC_OP_LOCAL_INV)
 		return local_operation(qp);
 	status = check_sgl(qp, read ? IB_ACCESS_LOCAL_WRITE : 0);
@@ -198,7 +198,7 @@ static bool next_wqe(struct rnic_qp *qp)
 	int ret;
 
 	while (tx->msg == RNIC_TX_NONE && !qp->closing) {
-		if (!tx->held) {
+		if (!tx->waits) {
 			if (!sent_room(qp))
 				return false;
 			ret = rnic_sq_pop(&qp->sq, &tx->wqe);
@@ -207,7 +207,7 @@ static bool next_wqe(struct rnic_qp *qp)
 			if (!ret)
 				return false;
 			tx->slot = rnic_sent_add(qp, &tx->wqe);
-			tx->held = true;
+			tx->waits = true;
 			if (ret < 0) {
 				rnic_stat_inc(qp->dev, RNIC_STAT_BAD_WQES);
 				local_error(qp, IB_WC_LOC_QP_OP_ERR);
@@ -342,7 +342,7 @@ bool rnic_tx_idle(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
 
-	return tx->msg == RNIC_TX_NONE && !tx->held && tx->img.fill == tx->sent &&
+	return tx->msg == RNIC_TX_NONE && !tx->waits && tx->img.fill == tx->sent &&
 	       !rnic_reads_out(&qp->readq) && !rnic_read_in_head(&qp->readq) &&
 	       !rnic_sq_pending(&qp->sq);
 }
@@ -355,5 +355,5 @@ bool rnic_tx_idle(struct rnic_qp *qp)
  */
 bool rnic_tx_waiting(struct rnic_qp *qp)
 {
-	return qp->tx.held || rnic_sq_pending(&qp->sq);
+	return qp->tx.waits || rnic_sq_pending(&qp->sq);
 }

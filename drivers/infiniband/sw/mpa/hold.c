@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Small messages of a stream wait for company.
+ *
+ * A program that posts one small message after the other rings the doorbell for
+ * each, and each would be a segment of its own, with all that TCP, IP and both
+ * devices do for one. So when nothing was heard from the peer for a while, the
+ * octets that do not fill a segment stay in the image until
+ *
+ *	- the segment is full,
+ *	- a message wants attention (a Solicited Event), or the peer said something and
+ *	  the next doorbell is rung,
+ *	- or HOLD_NS are over, in a timer's softirq.
+ *
+ * The work requests are complete all the same: their payload is copied.
+ *
+ * Who waits for an answer shall not be made to wait. So a few requests and the answer
+ * are no stream, and how many doorbells in a row make one is learnt: twice as many when
+ * nobody came while it waited, and half as many when there was company.
+ *
+ * The timer runs with the socket lock, if no process owns the socket, else it comes
+ * again. take_down() (io.c) waits for it before it lets the endpoint go.
+ */
+#include "dev.h"
+#include "ep.h"
+#include "qp.h"
+
+/* Longest wait. NICs moderate their interrupts by as much. */
+#define HOLD_NS		(150 * NSEC_PER_USEC)
+/* Doorbells that are company. */
+#define COMPANY		3
+/* Octets the timer sends, before the worker takes over. */
+#define HOLD_BUDGET	8192
+#define PATIENCE_MIN	8
+#define PATIENCE_MAX	4096
+
+/**
+ * rnic_hold_init() - a new connection
+ * @qp:	queue pair whose data path is the caller's
+ */
+void rnic_hold_init(struct rnic_qp *qp)
+{
+	qp->tx.patience = PATIENCE_MIN;
+}
+
+/* The wait is over, or the segment full: was it worth it? */
+static void learn(struct rnic_tx *tx)
+{
+	if (tx->company >= COMPANY) {
+		tx->patience = max_t(u32, tx->patience / 2, PATIENCE_MIN);
+		return;
+	}
+	tx->patience = min_t(u32, 2 * tx->patience, PATIENCE_MAX);
+	tx->run = 0;
+}
+
+static void start_timer(struct rnic_qp *qp, ktime_t when)
+{
+	hrtimer_start(&qp->hold, when, HRTIMER_MODE_ABS_SOFT);
+}
+
+/* Do the @encoded octets of this doorbell look like a part of a stream? */
+static bool is_stream(const struct rnic_qp *qp, u32 encoded)
+{
+	const struct rnic_tx *tx = &qp->tx;
+
+	return tx->run > tx->patience && encoded && encoded < tx->emss && !qp->rx.eof &&
+	       !qp->closing && READ_ONCE(qp->state) == IB_QPS_RTS &&
+	       !(tx->wqe.flags & RNIC_WQE_SOLICITED);
+}
+
+/**
+ * rnic_hold() - how much of the image shall wait?
+ * @qp:		queue pair, socket locked, nothing more to encode
+ * @encoded:	octets of this doorbell
+ *
+ * Return: octets at its end.
+ */
+u32 rnic_hold(struct rnic_qp *qp, u32 encoded)
+{
+	struct rnic_tx *tx = &qp->tx;
+	u32 held = min(tx->seg_used, tx->img.fill - tx->sent);
+
+	if (!held || !is_stream(qp, encoded))
+		return 0;
+	/* What was held before is part of a full segment now, or there was none. */
+	if (held <= encoded) {
+		if (tx->held)
+			learn(tx);
+		tx->company = 0;
+		tx->held_until = ktime_add_ns(ktime_get(), HOLD_NS);
+		if (!hrtimer_is_queued(&qp->hold))
+			start_timer(qp, tx->held_until);
+	}
+	tx->company++;
+	rnic_stat_inc(qp->dev, RNIC_STAT_TX_HELD);
+	return held;
+}
+
+static void look_at_held(struct rnic_sock *s, void *ctx)
+{
+	struct rnic_qp *qp = ctx;
+	struct rnic_tx *tx = &qp->tx;
+
+	if (!READ_ONCE(qp->ep) || !tx->held || qp->closing || qp->fin)
+		return;
+	if (ktime_before(ktime_get(), tx->held_until)) {
+		start_timer(qp, tx->held_until);
+		return;
+	}
+	learn(tx);
+	if (rnic_tx_run(qp, s, HOLD_BUDGET, false) || qp->closing)
+		rnic_qp_kick(qp);
+}
+
+/**
+ * rnic_hold_over() - hrtimer of a queue pair
+ * @timer:	rnic_qp.hold
+ *
+ * Starts itself again when it is too early, or a process has the socket, rather than
+ * with the value returned: that process may start it at the same time.
+ *
+ * Context: softirq.
+ * Return: HRTIMER_NORESTART.
+ */
+enum hrtimer_restart rnic_hold_over(struct hrtimer *timer)
+{
+	struct rnic_qp *qp = container_of(timer, struct rnic_qp, hold);
+	struct rnic_ep *ep = READ_ONCE(qp->ep);
+
+	/* In a doorbell what is held may get company yet. */
+	if (ep && !rnic_sock_try(&ep->s, look_at_held, qp))
+		start_timer(qp, ktime_add_ns(ktime_get(), HOLD_NS));
+	return HRTIMER_NORESTART;
+}
