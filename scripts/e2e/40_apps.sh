@@ -22,7 +22,7 @@ polled() {
 		new_port
 		status=0
 		serve server b "$program" -p "$PORT" -T a "$@"
-		timeout -k 1 "$LIMIT" ip netns exec a "$program" -p "$PORT" -s "$B4" -T a "$@" \
+		"${LIMITED[@]}" "$LIMIT" a "$program" -p "$PORT" -s "$B4" -T a "$@" \
 			>"$WORK/client.log" 2>&1 </dev/null || status=$?
 		ended server
 		[ $((status + STATUS)) != 0 ] || return 0

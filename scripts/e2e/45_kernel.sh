@@ -35,7 +35,7 @@ nfs_server() {
 }
 
 nfs_stop() {
-	b bash -c 'mount -t nfsd nfsd /proc/fs/nfsd && rpc.nfsd 0'
+	b unshare -m bash -c 'mount -t nfsd nfsd /proc/fs/nfsd && rpc.nfsd 0'
 }
 
 # nfs_client FILE: there, and back past the cache
@@ -69,10 +69,10 @@ nfs_rdma() {
 	modprobe -a rpcrdma nfsd nfsv4
 	export -f nfs_server nfs_client
 	trap nfs_stop EXIT
-	start server b bash -ec nfs_server
+	start server b unshare -m bash -ec nfs_server
 	wait_for 20 nfs_listens
 	random_file "$WORK/file" 3
-	run client a bash -ec "nfs_client $WORK/file"
+	run client a unshare -m bash -ec "nfs_client $WORK/file"
 	trap - EXIT
 	nfs_stop
 	kill "${PIDS[server]}"

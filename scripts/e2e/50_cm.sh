@@ -50,7 +50,7 @@ scenario cm_port_taken 20 "a port that TCP uses cannot be listened on, and is fr
 cm_port_taken() {
 	new_port
 	serve server b rping -s -P -V -a "$B4" -p "$PORT"
-	must_fail "in use" timeout 5 ip netns exec b rping -s -a "$B4" -p "$PORT"
+	must_fail "in use" "${LIMITED[@]}" 5 b rping -s -a "$B4" -p "$PORT"
 	kill -9 "${PIDS[server]}"
 	ended server
 	serve again b rping -s -P -V -a "$B4" -p "$PORT"

@@ -188,10 +188,10 @@ routed() {
 	routed_end b vb 2 2 02:77:00:00:00:12
 	routed_side ra 1 1 02:77:00:00:00:01
 	routed_side rb 2 2 02:77:00:00:00:02
-	ip netns exec r sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	"${INTO[@]}" r sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 	cut_before_capture
-	ip netns exec r ethtool -K ra tso off gso off gro off >/dev/null
-	ip netns exec r ethtool -K rb tso off gso off gro off >/dev/null
+	"${INTO[@]}" r ethtool -K ra tso off gso off gro off >/dev/null
+	"${INTO[@]}" r ethtool -K rb tso off gso off gro off >/dev/null
 	link_add mpa0 a va
 	link_add mpa1 b vb
 }
@@ -240,7 +240,7 @@ scenario seg_loss 120 "1 % loss: over 99 % of segments begin with an FPDU (SEG-1
 seg_loss() {
 	dirty
 	routed
-	ip netns exec r tc qdisc add dev rb root netem loss 1% limit 10000
+	"${INTO[@]}" r tc qdisc add dev rb root netem loss 1% limit 10000
 	lossy "loss, IPv4" "$B4" -n 80
 	lossy "loss, IPv6" "$B6" -n 80
 	echo 1 >/sys/class/infiniband/mpa1/mpa/markers
@@ -312,7 +312,7 @@ seg_path_mtu() {
 	dirty
 	routed
 	# Slow enough for the capture to keep up, and for these few commands.
-	ip netns exec r tc qdisc add dev rb root netem rate 4mbit limit 10000
+	"${INTO[@]}" r tc qdisc add dev rb root netem rate 4mbit limit 10000
 	path_change "$B4" change_link
 	followed "link, IPv4" 52
 	path_change "$B4" change_router

@@ -29,8 +29,13 @@ LIMIT=$((50 * SLOW))
 PORT=${PORT:-10000}
 declare -A PIDS=()
 
-a() { ip netns exec a "$@"; }
-b() { ip netns exec b "$@"; }
+# What enters a namespace (netns.c). The measurements, which do not build it, have ip.
+INTO=("$BIN/netns") LIMITED=("$BIN/netns" -t)
+[ -x "$BIN/netns" ] || { INTO=(ip netns exec) LIMITED=(in_time); }
+in_time() { timeout -k 1 "$1" ip netns exec "${@:2}"; }
+
+a() { "${INTO[@]}" a "$@"; }
+b() { "${INTO[@]}" b "$@"; }
 
 note() { printf '# %s\n' "$*"; }
 
@@ -77,7 +82,7 @@ new_port() { PORT=$((PORT + 1)); }
 start() {
 	local name=$1 ns=$2
 	shift 2
-	(exec ip netns exec "$ns" "$@") >"$WORK/$name.log" 2>&1 </dev/null &
+	(exec "${INTO[@]}" "$ns" "$@") >"$WORK/$name.log" 2>&1 </dev/null &
 	PIDS[$name]=$!
 }
 
@@ -109,8 +114,7 @@ try() {
 	local name=$1 ns=$2
 	shift 2
 	STATUS=0
-	timeout -k 1 "$LIMIT" ip netns exec "$ns" "$@" >"$WORK/$name.log" 2>&1 \
-		</dev/null || STATUS=$?
+	"${LIMITED[@]}" "$LIMIT" "$ns" "$@" >"$WORK/$name.log" 2>&1 </dev/null || STATUS=$?
 }
 
 # run NAME NAMESPACE COMMAND...: like try, and has to end well
@@ -143,7 +147,7 @@ reap() {
 device_exists() { [ -e "/sys/class/infiniband/$1" ]; }
 
 link_add() {		# DEVICE NAMESPACE NETDEV [TYPE]
-	ip netns exec "$2" rdma link add "$1" type "${4:-$TYPE}" netdev "$3"
+	"${INTO[@]}" "$2" rdma link add "$1" type "${4:-$TYPE}" netdev "$3"
 }
 
 link_delete() {
