@@ -103,12 +103,14 @@ int main(int argc, char **argv)
 	long seconds = 0;
 	char *end;
 
-	argv++, argc--;
+	argv++;
+	argc--;
 	if (argc > 1 && !strcmp(argv[0], "-t")) {
 		seconds = strtol(argv[1], &end, 10);
 		if (*end || seconds < 1)
 			usage();
-		argv += 2, argc -= 2;
+		argv += 2;
+		argc -= 2;
 	}
 	if (argc < 2)
 		usage();
