@@ -16,7 +16,8 @@
  *
  * Who waits for an answer shall not be made to wait. So a few requests and the answer
  * are no stream, and how many doorbells in a row make one is learnt: twice as many when
- * nobody came while it waited, and half as many when there was company.
+ * nobody came while it waited, and half as many when there was company or the segment
+ * was filled.
  *
  * The timer runs with the socket lock, if no process owns the socket, else it comes
  * again. take_down() (io.c) waits for it before it lets the endpoint go.
@@ -29,8 +30,6 @@
 #define HOLD_NS		(150 * NSEC_PER_USEC)
 /* Doorbells that are company. */
 #define COMPANY		3
-/* Octets the timer sends, before the worker takes over. */
-#define HOLD_BUDGET	8192
 #define PATIENCE_MIN	8
 #define PATIENCE_MAX	4096
 
@@ -43,10 +42,10 @@ void rnic_hold_init(struct rnic_qp *qp)
 	qp->tx.patience = PATIENCE_MIN;
 }
 
-/* The wait is over, or the segment full: was it worth it? */
-static void learn(struct rnic_tx *tx)
+/* The wait is over: was it worth it? */
+static void learn(struct rnic_tx *tx, bool worth)
 {
-	if (tx->company >= COMPANY) {
+	if (worth) {
 		tx->patience = max_t(u32, tx->patience / 2, PATIENCE_MIN);
 		return;
 	}
@@ -59,34 +58,35 @@ static void start_timer(struct rnic_qp *qp, ktime_t when)
 	hrtimer_start(&qp->hold, when, HRTIMER_MODE_ABS_SOFT);
 }
 
-/* Do the @encoded octets of this doorbell look like a part of a stream? */
+/* Are the @encoded octets of this doorbell part of a stream, and would two such fit? */
 static bool is_stream(const struct rnic_qp *qp, u32 encoded)
 {
 	const struct rnic_tx *tx = &qp->tx;
 
-	return tx->run > tx->patience && encoded && encoded < tx->emss && !qp->rx.eof &&
-	       !qp->closing && READ_ONCE(qp->state) == IB_QPS_RTS &&
-	       !(tx->wqe.flags & RNIC_WQE_SOLICITED);
+	return tx->run > tx->patience && encoded && 2 * encoded <= tx->emss && !qp->rx.eof &&
+	       !qp->closing && READ_ONCE(qp->state) == IB_QPS_RTS;
 }
 
 /**
  * rnic_hold() - how much of the image shall wait?
- * @qp:		queue pair, socket locked, nothing more to encode
+ * @qp:		queue pair, socket locked
  * @encoded:	octets of this doorbell
+ * @more:	there will be more behind this image, so nothing has to wait
  *
  * Return: octets at its end.
  */
-u32 rnic_hold(struct rnic_qp *qp, u32 encoded)
+u32 rnic_hold(struct rnic_qp *qp, u32 encoded, bool more)
 {
 	struct rnic_tx *tx = &qp->tx;
-	u32 held = min(tx->seg_used, tx->img.fill - tx->sent);
+	u32 held = more ? 0 : min(tx->seg_used, tx->img.fill - tx->sent);
+	bool anew = held <= encoded;
 
+	/* What was held before is part of a full segment. */
+	if (anew && tx->held)
+		learn(tx, true);
 	if (!held || !is_stream(qp, encoded))
 		return 0;
-	/* What was held before is part of a full segment now, or there was none. */
-	if (held <= encoded) {
-		if (tx->held)
-			learn(tx);
+	if (anew) {
 		tx->company = 0;
 		tx->held_until = ktime_add_ns(ktime_get(), HOLD_NS);
 		if (!hrtimer_is_queued(&qp->hold))
@@ -108,8 +108,8 @@ static void look_at_held(struct rnic_sock *s, void *ctx)
 		start_timer(qp, tx->held_until);
 		return;
 	}
-	learn(tx);
-	if (rnic_tx_run(qp, s, HOLD_BUDGET, false) || qp->closing)
+	learn(tx, tx->company >= COMPANY);
+	if (rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || qp->closing)
 		rnic_qp_kick(qp);
 }
 

@@ -45,8 +45,6 @@ void rnic_io_exit(void)
 
 /* How long a graceful close may take before it is cut short. */
 #define CLOSE_MS	5000
-/* Octets that are handled where they arrived, either way: 4 KiB and headers. */
-#define INLINE_MAX	8192
 /* Octets sent in one go before the worker lets others run. */
 #define TX_BUDGET	(1024 * 1024)
 /* Longest pause between two looks for receives posted in error. */
@@ -92,19 +90,19 @@ static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
 	if (look(qp, s) || qp->closing || qp->rx.eof)
 		return true;
 	asked = rnic_read_in_head(&qp->readq);
-	if (asked && asked->len > INLINE_MAX)
+	if (asked && asked->len > RNIC_INLINE_MAX)
 		return true;
 	if (!asked && open == qp->tx.open &&
 	    (reads == rnic_reads_out(&qp->readq) || !rnic_tx_waiting(qp)))
 		return false;
-	return rnic_tx_run(qp, s, INLINE_MAX, false) || qp->closing;
+	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || qp->closing;
 }
 
 /* Is the connection up, with little enough unread to be handled here? */
 static bool is_small(struct rnic_qp *qp, struct rnic_ep *ep)
 {
 	return READ_ONCE(qp->ep) == ep && READ_ONCE(qp->state) == IB_QPS_RTS &&
-	       !qp->closing && !qp->fin && rnic_sock_unread(&ep->s) <= INLINE_MAX;
+	       !qp->closing && !qp->fin && rnic_sock_unread(&ep->s) <= RNIC_INLINE_MAX;
 }
 
 /*
@@ -155,8 +153,8 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 	if (ep) {
 		rnic_sock_lock(&ep->s);
 		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin) {
-			/* In SQD the worker waits for the last send to go. */
 			qp->tx.run++;
+			/* In SQD the worker waits for the last send to go. */
 			kick = rnic_tx_run(qp, &ep->s, TX_BUDGET, true) || qp->closing ||
 			       READ_ONCE(qp->state) != IB_QPS_RTS;
 			kick |= receive_backlog(qp, ep);

@@ -79,7 +79,6 @@ enum rnic_tx_msg {
  * @run:	doorbells since the peer was last heard
  * @patience:	@run above which company is waited for
  * @broken:	TCP said that there is no connection any more
- * @gfp:	how this run may allocate
  * @emss:	segment size of this burst, a multiple of 4
  * @seg_used:	octets in the segment that the next FPDU would join
  * @open:	FPDUs may be sent (NEG-30)
@@ -109,7 +108,6 @@ struct rnic_tx {
 	u32 run;
 	u32 patience;
 	bool broken;
-	gfp_t gfp;
 	u32 emss;
 	u32 seg_used;
 	bool open;
@@ -250,19 +248,21 @@ int rnic_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int rnic_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata);
+void rnic_qp_error(struct rnic_qp *qp);
 /* qp.c: iw_cm's references */
 void rnic_qp_add_ref(struct ib_qp *ibqp);
 void rnic_qp_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn);
-/* qp.c: connection */
+/* attach.c: connection */
 int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agreed *agreed,
 		   bool open);
 void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs);
-void rnic_qp_error(struct rnic_qp *qp);
 struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp);
 bool rnic_qp_must_flush(struct rnic_qp *qp);
 
 /* io.c: the worker, and who wakes it */
+/* Octets that a softirq handles, either way: 4 KiB and headers. The rest is the worker's. */
+#define RNIC_INLINE_MAX	8192
 extern struct workqueue_struct *rnic_wq;
 int rnic_io_init(void);
 void rnic_io_exit(void);
@@ -282,7 +282,7 @@ void rnic_qp_flush(struct rnic_qp *qp);
 
 /* hold.c */
 void rnic_hold_init(struct rnic_qp *qp);
-u32 rnic_hold(struct rnic_qp *qp, u32 encoded);
+u32 rnic_hold(struct rnic_qp *qp, u32 encoded, bool more);
 enum hrtimer_restart rnic_hold_over(struct hrtimer *timer);
 
 /* tx.c */

@@ -15,6 +15,75 @@
 #include "chunk.h"
 #include "sock.h"
 
+void rnic_sock_lock(struct rnic_sock *s)
+{
+	lock_sock(s->sock->sk);
+}
+
+void rnic_sock_unlock(struct rnic_sock *s)
+{
+	release_sock(s->sock->sk);
+}
+
+void rnic_sock_assert_locked(const struct rnic_sock *s)
+{
+	sock_owned_by_me(s->sock->sk);
+}
+
+/*
+ * Does a process have the socket? Only for a callback that TCP makes with its own
+ * lock held: that lock keeps the answer true until the callback returns.
+ */
+bool rnic_sock_owned(const struct rnic_sock *s)
+{
+	return sock_owned_by_user_nocheck(s->sock->sk);
+}
+
+/**
+ * rnic_sock_gfp() - how may whoever has the socket allocate?
+ * @s:	socket, locked
+ *
+ * Return: GFP_NOIO for a process, GFP_ATOMIC for a softirq.
+ */
+gfp_t rnic_sock_gfp(const struct rnic_sock *s)
+{
+	rnic_sock_assert_locked(s);
+	return rnic_sock_owned(s) ? GFP_NOIO : GFP_ATOMIC;
+}
+
+/**
+ * rnic_sock_try() - do something with a socket in a softirq
+ * @s:		socket
+ * @fn:		called with the socket locked
+ * @ctx:	for @fn
+ *
+ * Context: softirq.
+ * Return: false when a process owns the socket: nothing was done.
+ */
+bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ctx), void *ctx)
+{
+	struct sock *sk = s->sock->sk;
+	bool owned;
+
+	bh_lock_sock(sk);
+	owned = rnic_sock_owned(s);
+	if (!owned)
+		fn(s, ctx);
+	bh_unlock_sock(sk);
+	return !owned;
+}
+
+/**
+ * rnic_sock_flush() - let TCP look at what came while the socket was ours
+ * @s:	socket, locked by this process
+ *
+ * It reports events as ever.
+ */
+void rnic_sock_flush(struct rnic_sock *s)
+{
+	sk_flush_backlog(s->sock->sk);
+}
+
 /**
  * rnic_sock_recv() - read at most @len octets without waiting
  * @s:		a connected socket
@@ -114,18 +183,6 @@ bool rnic_sock_room(const struct rnic_sock *s)
 		return true;
 	set_bit(SOCK_NOSPACE, &s->sock->flags);
 	return false;
-}
-
-/**
- * rnic_sock_gfp() - how may whoever has the socket allocate?
- * @s:	socket, locked
- *
- * Return: GFP_NOIO for a process, GFP_ATOMIC for a softirq.
- */
-gfp_t rnic_sock_gfp(const struct rnic_sock *s)
-{
-	rnic_sock_assert_locked(s);
-	return rnic_sock_owned(s) ? GFP_NOIO : GFP_ATOMIC;
 }
 
 /**

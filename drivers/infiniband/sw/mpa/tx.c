@@ -3,8 +3,8 @@
  * Work requests to FPDUs to TCP.
  *
  * rnic_tx_run() is entered with the socket locked, by the task that rang the
- * doorbell, by the worker, or by the softirq that brought a small Read Request. It
- * goes round this loop until nothing is left to send or TCP is full:
+ * doorbell, by the worker, by the softirq that brought a small Read Request, or by
+ * that of the timer that ends a wait for company. It goes round this loop until nothing is left to send or TCP is full:
  *
  *	rnic_tx_next()	   what to send next: RTR, Read Response, work request (tx_msg.c)
  *	encode_segment()   one FPDU into the image: header, payload, CRC
@@ -53,12 +53,12 @@ static u32 image_room(const struct rnic_tx *tx)
  * All of the image is with TCP: go on in another chunk, with room for @size octets,
  * or an empty one.
  */
-static bool new_chunk(struct rnic_tx *tx, u32 size)
+static bool new_chunk(struct rnic_tx *tx, u32 size, gfp_t gfp)
 {
 	bool got;
 
 	do {
-		got = rnic_chunk_get(&tx->img, tx->emss > BIG_EMSS, tx->gfp);
+		got = rnic_chunk_get(&tx->img, tx->emss > BIG_EMSS, gfp);
 	} while (got && tx->img.fill && image_room(tx) < size);
 	tx->sent = tx->img.fill;
 	return got;
@@ -129,7 +129,7 @@ static u32 next_ulpdu(const struct rnic_tx *tx, u64 want)
 }
 
 /* One more FPDU, if it may follow the ones in the image. */
-static enum encode encode_segment(struct rnic_qp *qp)
+static enum encode encode_segment(struct rnic_qp *qp, struct rnic_sock *s)
 {
 	struct rnic_tx *tx = &qp->tx;
 	bool markers = tx->mpa.markers;
@@ -145,7 +145,7 @@ static enum encode encode_segment(struct rnic_qp *qp)
 			return IMAGE_FULL;
 		/* It may sleep. */
 		rnic_mr_put(&qp->mem);
-		if (!new_chunk(tx, size))
+		if (!new_chunk(tx, size, rnic_sock_gfp(s)))
 			return IMAGE_FULL;
 		if (size > image_room(tx))
 			ulpdu = mpa_ulpdu_fit(tx->mpa.pos, image_room(tx), markers);
@@ -158,7 +158,7 @@ static enum encode encode_segment(struct rnic_qp *qp)
  *
  * Return: more is to be sent after this image.
  */
-static bool fill_image(struct rnic_qp *qp, u32 limit, bool *cut)
+static bool fill_image(struct rnic_qp *qp, struct rnic_sock *s, u32 limit, bool *cut)
 {
 	struct rnic_tx *tx = &qp->tx;
 	u32 start = tx->mpa.pos;
@@ -167,7 +167,7 @@ static bool fill_image(struct rnic_qp *qp, u32 limit, bool *cut)
 	while (tx->mpa.pos - start < limit) {
 		if (tx->msg == RNIC_TX_NONE && !rnic_tx_next(qp))
 			return false;
-		switch (encode_segment(qp)) {
+		switch (encode_segment(qp, s)) {
 		case SEG_ENCODED:
 			break;
 		case IMAGE_FULL:
@@ -237,7 +237,7 @@ static bool starved(const struct rnic_tx *tx, const struct rnic_sock *s)
  *
  * Context: process or softirq.
  * Return: true when it stopped for fairness only and wants to be called again;
- * else everything is sent, or RNIC_SOCK_SPACE or an incoming FPDU will tell.
+ * else everything is sent or waits for company (the timer will come), or RNIC_SOCK_SPACE or an incoming FPDU will tell.
  */
 bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 {
@@ -245,14 +245,14 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 	u32 start = tx->mpa.pos;
 	bool more = true, again = false, cut;
 
-	tx->gfp = rnic_sock_gfp(s);
+	rnic_sock_assert_locked(s);
 	if (!hold)
 		tx->held = 0;
 	while (more && !again && push_image(qp, s, false) && rnic_sock_room(s) &&
 	       measure_segment(qp, s)) {
-		more = fill_image(qp, budget, &cut);
+		more = fill_image(qp, s, budget, &cut);
 		rnic_mr_put(&qp->mem);
-		tx->held = hold && !more ? rnic_hold(qp, tx->mpa.pos - start) : 0;
+		tx->held = hold ? rnic_hold(qp, tx->mpa.pos - start, more) : 0;
 		if (!push_image(qp, s, more))
 			break;
 		if (cut)
@@ -290,11 +290,11 @@ u32 rnic_tx_terminate(struct mpa_tx *mpa, const struct rdmap_term *term, u8 *at)
 	return mpa_tx_end(mpa);
 }
 
-static void encode_terminate(struct rnic_qp *qp)
+static void encode_terminate(struct rnic_qp *qp, struct rnic_sock *s)
 {
 	struct rnic_tx *tx = &qp->tx;
 
-	if (!tx->img.page && !new_chunk(tx, RNIC_TERM_ROOM))
+	if (!tx->img.page && !new_chunk(tx, RNIC_TERM_ROOM, rnic_sock_gfp(s)))
 		return;
 	tx->img.fill += rnic_tx_terminate(&tx->mpa, &tx->term, image_end(tx));
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);
@@ -310,10 +310,9 @@ static void encode_terminate(struct rnic_qp *qp)
  */
 void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s)
 {
-	qp->tx.gfp = rnic_sock_gfp(s);
 	qp->tx.held = 0;
 	if (qp->tx.term_due)
-		encode_terminate(qp);
+		encode_terminate(qp, s);
 	qp->tx.term_due = false;
 	push_image(qp, s, false);
 }

@@ -163,6 +163,9 @@ static bool begin_wqe(struct rnic_qp *qp)
 	} else {
 		begin_message(tx, RNIC_TX_WQE, send_opcode(wqe), wqe->len);
 		tx->seg.stag = wqe->op == RNIC_OP_SEND_INV ? wqe->rkey : 0;
+		/* It wants attention, so it does not wait for company (hold.c). */
+		if (wqe->flags & RNIC_WQE_SOLICITED)
+			tx->run = 0;
 	}
 	return true;
 }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How a queue pair gets its connection, and begins to lose it by an error.
+ *
+ * A queue pair has one connection in each life, between two RESETs. It is claimed
+ * before anything is set up for it; io.c takes it down.
+ */
+#include "dev.h"
+#include "ep.h"
+#include "qp.h"
+
+/* One connection per life: claimed before anything is set up for it. */
+static int claim(struct rnic_qp *qp)
+{
+	int ret = 0;
+
+	spin_lock_bh(&qp->lock);
+	if (qp->busy || qp->setup || qp->state > IB_QPS_RTR) {
+		ret = -EINVAL;
+	} else {
+		qp->busy = true;
+		qp->setup = true;
+	}
+	spin_unlock_bh(&qp->lock);
+	return ret;
+}
+
+static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, bool open)
+{
+	memset(&qp->tx, 0, sizeof(qp->tx));
+	memset(&qp->rx, 0, sizeof(qp->rx));
+	mpa_tx_init(&qp->tx.mpa, agreed->tx_markers, agreed->crc);
+	mpa_rx_init(&qp->rx.mpa, agreed->rx_markers, agreed->crc);
+	ddp_rx_init(&qp->rx.ddp);
+	qp->tx.msn[DDP_QN_SEND] = 1;
+	qp->tx.msn[DDP_QN_READ_REQ] = 1;
+	qp->tx.msn[DDP_QN_TERMINATE] = 1;
+	qp->tx.open = open;
+	rnic_hold_init(qp);
+	qp->tx.rtr = open ? agreed->rtr : 0;
+	qp->rx.rtr = open ? 0 : agreed->rtr;
+	qp->rx.first = true;
+	qp->closing = false;
+	qp->fin = false;
+	qp->ending = false;
+	qp->event = -1;
+	/*
+	 * rdma_cm sets no rights at all on the connecting side (it knows no
+	 * better before there is an iw_cm_id) and read and write on the other.
+	 * MRs decide then. Rights set on a connected queue pair are taken
+	 * literally.
+	 */
+	if (!qp->access)
+		WRITE_ONCE(qp->access, IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE);
+	WRITE_ONCE(qp->ord, agreed->ord);
+	WRITE_ONCE(qp->ird, agreed->ird);
+}
+
+/**
+ * rnic_qp_attach() - give a queue pair its connection
+ * @qp:		queue pair; the caller holds a reference
+ * @ep:		endpoint; a reference is taken
+ * @agreed:	what the startup settled
+ * @open:	FPDUs may be sent at once, else not before a valid one was received
+ *
+ * The worker is not woken and socket events still go to the endpoint, see
+ * rnic_ep_operate().
+ *
+ * Context: process.
+ * Return: 0, -EINVAL when the queue pair is not in a state for it, -ENOMEM.
+ */
+int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agreed *agreed,
+		   bool open)
+{
+	int ret;
+
+	ret = claim(qp);
+	if (ret)
+		return ret;
+	ret = rnic_readq_init(&qp->readq, agreed->ord, agreed->ird);
+	if (!ret)
+		init_data_path(qp, agreed, open);
+	spin_lock_bh(&qp->lock);
+	qp->setup = false;
+	if (!ret && qp->state > IB_QPS_RTR)
+		ret = -EINVAL;
+	if (!ret) {
+		qp->state = IB_QPS_RTS;
+		qp->ep = rnic_ep_get(ep);
+	} else {
+		qp->busy = false;
+		rnic_readq_free(&qp->readq);
+	}
+	spin_unlock_bh(&qp->lock);
+	if (ret)
+		/* The worker kept off while we were at it. */
+		rnic_qp_kick(qp);
+	return ret;
+}
+
+/* Has the worker something to flush, and the data path for itself? */
+bool rnic_qp_must_flush(struct rnic_qp *qp)
+{
+	bool ret;
+
+	spin_lock_bh(&qp->lock);
+	ret = qp->state == IB_QPS_ERR && !qp->ep && !qp->setup;
+	spin_unlock_bh(&qp->lock);
+	return ret;
+}
+
+/* The connection with a reference, or NULL. */
+struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp)
+{
+	struct rnic_ep *ep;
+
+	spin_lock_bh(&qp->lock);
+	ep = qp->ep ? rnic_ep_get(qp->ep) : NULL;
+	spin_unlock_bh(&qp->lock);
+	return ep;
+}
+
+static int async_event(enum wire_err err)
+{
+	const struct wire_err_row *row = wire_err_row(err);
+
+	if (row->layer == TERM_LAYER_LLP)
+		return IB_EVENT_QP_FATAL;
+	if (row->layer == TERM_LAYER_RDMAP && row->etype == TERM_RDMAP_PROTECTION)
+		return IB_EVENT_QP_ACCESS_ERR;
+	if (row->layer == TERM_LAYER_DDP && row->etype == TERM_DDP_TAGGED)
+		return IB_EVENT_QP_ACCESS_ERR;
+	if (row->etype == TERM_RDMAP_CATASTROPHIC)
+		return IB_EVENT_QP_FATAL;
+	return IB_EVENT_QP_REQ_ERR;
+}
+
+/**
+ * rnic_qp_fail() - the one door for errors of the data path
+ * @qp:		queue pair, socket locked
+ * @err:	what happened
+ * @theirs:	in the FPDU just received: its header goes into the Terminate
+ *
+ * Nothing is received or sent any more but the Terminate. It is not sent where
+ * no FPDU may be sent yet (NEG-30).
+ */
+void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
+{
+	const struct mpa_rx *mpa = &qp->rx.mpa;
+
+	if (qp->closing)
+		return;
+	qp->closing = true;
+	qp->event = async_event(err);
+	qp->tx.term_due = qp->tx.open;
+	rdmap_term_init(&qp->tx.term, err, theirs ? mpa->hdr : NULL, theirs ? mpa->hdr_len : 0,
+			theirs ? mpa->ulpdu_len : 0);
+}
