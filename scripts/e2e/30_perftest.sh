@@ -16,19 +16,20 @@ was_early() { grep -q 'RDMA_CM_EVENT_REJECTED; error: -111' "$WORK/$1.log"; }
 # that, may be refused. It means to try again, but crashes in the attempt (4.5). So we
 # do, with both. A refusal that has any other reason is one each time.
 perf_between() {
-	local server=$1 address=$2 client=$3 program=$4 turn
+	local server=$1 address=$2 client=$3 program=$4 turn status
 	shift 4
 	for turn in 1 2 3; do
 		new_port
 		serve server "$server" "$program" -R -F -p "$PORT" "$@"
 		try client "$client" "$program" -R -F -p "$PORT" "$@" "$address"
-		if [ "$STATUS" = 0 ] || ! was_early client; then
+		status=$STATUS
+		if [ "$status" = 0 ] || ! was_early client; then
 			break
 		fi
 		note "try $turn: $program looked for its server too early"
 		stop server
 	done
-	[ "$STATUS" = 0 ] || fail "client: exit status $STATUS: $program $* $address"
+	[ "$status" = 0 ] || fail "client: exit status $status: $program $* $address"
 	reap server
 	grep -qE '^ *[0-9]+ +[0-9]+ ' "$WORK/client.log" || fail "the client has no result"
 }

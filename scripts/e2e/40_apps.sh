@@ -16,19 +16,18 @@ both() {
 # an error (status 16, its value) even when POLLIN stands beside it: whoever closes
 # overtakes the other end's last look. That is theirs; then both go again.
 polled() {
-	local program=$1 try status
+	local program=$1 turn status
 	shift
-	for try in 1 2 3 4 5; do
+	for turn in 1 2 3 4 5; do
 		new_port
-		status=0
 		serve server b "$program" -p "$PORT" -T a "$@"
-		"${LIMITED[@]}" "$LIMIT" a "$program" -p "$PORT" -s "$B4" -T a "$@" \
-			>"$WORK/client.log" 2>&1 </dev/null || status=$?
+		try client a "$program" -p "$PORT" -s "$B4" -T a "$@"
+		status=$STATUS
 		ended server
 		[ $((status + STATUS)) != 0 ] || return 0
 		[ "$status$STATUS" = 160 ] || [ "$status$STATUS" = 016 ] ||
 			fail "$program with poll: client $status, server $STATUS"
-		note "$program, try $try: the close came with the last octets"
+		note "$program, try $turn: the close came with the last octets"
 	done
 	fail "$program with poll: the close always came first"
 }

@@ -10,15 +10,17 @@ busy_pair() {
 	wait_for 10 busy
 }
 
-# octets_out NAME: sent by the program's namespace over va so far
-octets_out() { awk '$1 == "va:" { print $10 }' "/proc/${PIDS[$1]}/net/dev"; }
+# octets_in: that came over vb so far; the server has entered its namespace, for it
+# listens there
+octets_in() { awk '$1 == "vb:" { print $2 }' "/proc/${PIDS[server]}/net/dev"; }
 
+# Are octets moving? A single look could see the startup only.
 busy() {
 	local one two
-	one=$(octets_out client)
+	one=$(octets_in)
 	sleep 0.3
-	two=$(octets_out client)
-	[ $((two - one)) -gt 30000 ]
+	two=$(octets_in)
+	[ $((${two:-0} - ${one:-0})) -gt 30000 ]
 }
 
 # must_die NAME SECONDS: the program notices and ends, with an error

@@ -114,7 +114,7 @@ met_edge() {
 	show "$1"
 	note "$1: $(number edge) segments met the window's edge," \
 		"$(number cut) of them end inside an FPDU"
-	[ "$(number edge)" -ge 5 ] || fail "$1: the window was no bound"
+	[ "$(number edge)" -ge 20 ] || fail "$1: the window was no bound"
 	[ "$(number cut)" -gt 0 ] || fail "$1: no FPDU was cut"
 	[ "$(number aligned)" -lt "$(number segments)" ] || fail "$1: alignment was not lost"
 }
@@ -315,7 +315,7 @@ seg_path_mtu() {
 	dirty
 	routed
 	# Slow enough for the capture to keep up, and for these few commands.
-	"${INTO[@]}" r tc qdisc add dev rb root netem rate 4mbit limit 10000
+	"${INTO[@]}" r tc qdisc add dev rb root netem rate $((4000 / SLOW))kbit limit 10000
 	path_change "$B4" change_link
 	followed "link, IPv4" 52
 	path_change "$B4" change_router

@@ -59,10 +59,7 @@ run_alone() {
 	"$1"
 }
 
-kill_group() {
-	kill -9 -- "-$1" 2>/dev/null || return 0
-	until_true 5 not pgrep -g "$1"
-}
+kill_group() { until_true 5 not kill -9 -- "-$1"; }
 
 # What is left of a scenario when its shell has ended: each line is a complaint.
 complaints() {
@@ -91,9 +88,8 @@ run_scenario() {
 	export E2E_WORK=$STATE/$name E2E_STATE=$STATE
 	export PORT=$((10000 + number * 100))
 	WORK=$E2E_WORK
-	mkdir -p "$WORK"
-	rm -f "$WORK"/*.log
-	dmesg --clear
+	[ ! -d "$WORK" ] || rm -r "$WORK"
+	mkdir "$WORK"
 	timeout -k 3 "${SECONDS_OF[$name]}" bash "$HERE/guest.sh" --alone "$name" \
 		>"$WORK/scenario.log" 2>&1 </dev/null &
 	group=$!
@@ -122,6 +118,8 @@ only_our_provider() {
 	mkdir -p "$few"
 	cp "$all/siw.driver" "$few"
 	mount --bind "$few" "$all"
+	# shellcheck disable=SC2064 # that folder
+	trap "umount $all" EXIT
 }
 
 main() {
@@ -130,6 +128,7 @@ main() {
 	[ "${#names[@]}" -gt 0 ] || { echo "no such scenario: $*" >&2; exit 2; }
 	mkdir -p "$STATE" "$OUTDIR"
 	only_our_provider
+	dmesg --clear
 	dirty
 	echo "TAP version 13"
 	for name in "${names[@]}"; do

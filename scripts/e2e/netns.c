@@ -59,11 +59,12 @@ static int ends(const sigset_t *child, time_t seconds)
 {
 	struct timespec limit = { .tv_sec = seconds };
 
-	while (sigtimedwait(child, NULL, &limit) < 0)
+	while (sigtimedwait(child, NULL, &limit) < 0) {
 		if (errno == EAGAIN)
 			return 0;
-		else if (errno != EINTR)
+		if (errno != EINTR)
 			die("sigtimedwait");
+	}
 	return 1;
 }
 
@@ -90,9 +91,10 @@ static int limited(char **argv, long seconds)
 		if (!ends(&child, 1))
 			kill(pid, SIGKILL);
 	}
-	while (waitpid(pid, &status, 0) < 0)
+	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR)
 			die("waitpid");
+	}
 	if (over)
 		return TIMED_OUT;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

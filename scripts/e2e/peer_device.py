@@ -77,7 +77,7 @@ class Settings:
 class Program:
     """endpoint.c, in namespace b"""
     def __init__(self):
-        command = ["ip", "netns", "exec", "b", os.environ["BIN"] + "/endpoint"]
+        command = [os.environ["BIN"] + "/netns", "b", os.environ["BIN"] + "/endpoint"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         self.lines, self.rest = [], b""
