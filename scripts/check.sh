@@ -22,13 +22,9 @@ summary=()
 guests=() # the folders of those that were started
 kernel_pid=''
 
-# Left out on one of the kernels unless named: what, and why.
+# Left out on the stock kernel unless named: what, and why.
 LEFT_OUT_STOCK=(
 	'failslab_*:that kernel cannot make allocations fail'
-)
-LEFT_OUT_DEBUG=(
-	'seg_path_mtu:its windows expect a path MTU to be learnt within 400 KB'
-	'siw_*:siw locks wrongly, which ends lockdep, and loses what comes too early'
 )
 
 # note NAME PASSED FAILED [WHY]: one line of the summary, added to the total
@@ -90,15 +86,14 @@ choose_debug_kernel() {
 	export GUEST_PACK
 }
 
-# scenarios KERNEL RULE...: those for that kernel; what is left out is said.
-scenarios() {
-	local kernel=$1 name _ rule
-	shift
+# stock_scenarios RULE...: those for the stock kernel; what is left out is said.
+stock_scenarios() {
+	local name _ rule
 	while read -r name _; do
 		for rule in "$@"; do
 			# shellcheck disable=SC2053
 			[[ $name == ${rule%%:*} ]] || continue
-			step "left out on the $kernel kernel: $name (${rule#*:})"
+			step "left out on the stock kernel: $name (${rule#*:})"
 			continue 2
 		done
 		echo "$name"
@@ -231,7 +226,7 @@ on_stock() {
 	shift
 	names=("$@")
 	build_for "$OUT" || return 0
-	[ $# -gt 0 ] || mapfile -t names < <(scenarios stock "${LEFT_OUT_STOCK[@]}")
+	[ $# -gt 0 ] || mapfile -t names < <(stock_scenarios "${LEFT_OUT_STOCK[@]}")
 	start_guest "$OUT" "$label" "${names[@]}"
 }
 
@@ -266,7 +261,7 @@ on_debug() {
 		start_guest "$one" "debug | " "$@" unload
 		return
 	fi
-	mapfile -t names < <(scenarios debug "${LEFT_OUT_DEBUG[@]}")
+	mapfile -t names < <("$TOP/scripts/e2e/guest.sh" -l | cut -d ' ' -f 1)
 	mapfile -t part < <(every 1 "${names[@]}")
 	start_guest "$one" "debug 1 | " "${part[@]}" unload
 	cp "$one/module" "$two"

@@ -101,8 +101,15 @@ small_stream() {
 	[ "$(held mpa0) $(held mpa1)" = "$ours $theirs" ] || fail "a dialogue was held up"
 	perf ib_write_bw -n 200 -s 64
 	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Writes of 64 octets, and none waited"
-	# The last of them wait for nobody: the server counts all 40.
-	perf ib_send_bw -n 40 -s 64
+	# Behind the last there is nothing that could send it: only the timer does.
+	ours=$(held mpa0)
+	new_port
+	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 40 -l 64 -d 40
+	[ "$(held mpa0)" -gt "$ours" ] || fail "40 Sends of 64 octets, and none waited"
+	ours=$(held mpa0)
+	new_port
+	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 40 -l 64 -d 40 -o solicited
+	[ "$(held mpa0)" = "$ours" ] || fail "a Send with a Solicited Event waited"
 }
 
 scenario perf_post_list 30 "lists of requests in one post, completions moderated"

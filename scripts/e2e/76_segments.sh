@@ -250,9 +250,7 @@ seg_loss() {
 	lossy "loss, Markers" "$B4" -n 80
 }
 
-sent_octets() {
-	rdma statistic show link mpa0/1 | sed -n 's/.* tx_octets \([0-9]*\).*/\1/p'
-}
+sent_octets() { echo "$(</sys/class/infiniband/mpa0/ports/1/hw_counters/tx_octets)"; }
 
 passed() { [ "$(sent_octets)" -ge "$1" ]; }
 
@@ -315,7 +313,7 @@ seg_path_mtu() {
 	dirty
 	routed
 	# Slow enough for the capture to keep up, and for these few commands.
-	"${INTO[@]}" r tc qdisc add dev rb root netem rate $((4000 / SLOW))kbit limit 10000
+	"${INTO[@]}" r tc qdisc add dev rb root netem rate $((SLOW > 2 ? 8000 / SLOW : 4000))kbit limit 10000
 	path_change "$B4" change_link
 	followed "link, IPv4" 52
 	path_change "$B4" change_router

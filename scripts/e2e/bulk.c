@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * bulk [-s SERVER] [-p PORT] [-o send|read] [-n COUNT] [-l LENGTH] [-d DEPTH]
- *      [-t COUNT:LENGTH:DEPTH]
+ * bulk [-s SERVER] [-p PORT] [-o send|solicited|read] [-n COUNT] [-l LENGTH]
+ *      [-d DEPTH] [-t COUNT:LENGTH:DEPTH]
  *
  * One connection that is kept busy: COUNT messages of LENGTH octets from a to b
- * (Sends), or from b to a (Reads), DEPTH of them posted at any time; without a
- * COUNT, until SIGINT. With -t there is a pause when all of them have completed: it
+ * (Sends, with a Solicited Event or not), or from b to a (Reads), DEPTH of them posted
+ * at any time; without a COUNT, until SIGINT. With -t there is a pause when all of them have completed: it
  * says "paused", waits for SIGUSR1, and goes on with those of -t. Every octet of
  * every message is compared: the message's number says at which place of one noise
  * buffer it begins. Ends with the number of messages.
@@ -24,7 +24,7 @@
 
 struct bulk {
 	struct pair p;
-	bool read;
+	bool read, solicited;
 	uint64_t count;
 	size_t length, depth;
 };
@@ -93,6 +93,7 @@ static void post_one(struct bulk *b, uint64_t number)
 	struct side *sink = b->read ? &b->p.a : &b->p.b;
 	struct ibv_sge to = sge(sink, slot(b, number), b->length);
 	struct ibv_sge from = sge(&b->p.a, place(number), b->length);
+	int flags = IBV_SEND_SIGNALED | (b->solicited ? IBV_SEND_SOLICITED : 0);
 
 	memset(sink->mem + slot(b, number), 0xee, b->length);
 	if (b->read) {
@@ -101,7 +102,7 @@ static void post_one(struct bulk *b, uint64_t number)
 		return;
 	}
 	post_recv(&b->p.b, number, &to, 1);
-	post(&b->p.a, number, IBV_WR_SEND, IBV_SEND_SIGNALED, &from, 1, 0, 0);
+	post(&b->p.a, number, IBV_WR_SEND, flags, &from, 1, 0, 0);
 }
 
 static void check_one(struct bulk *b, uint64_t number)
@@ -149,8 +150,12 @@ static void parse(struct bulk *b, struct bulk *then, int argc, char **argv)
 			probe_server(optarg, 0);
 		else if (opt == 'p')
 			probe_server(NULL, atoi(optarg));
-		else if (opt == 'o')
-			b->read = !strcmp(optarg, "read");
+		else if (opt == 'o' && !strcmp(optarg, "read"))
+			b->read = true;
+		else if (opt == 'o' && !strcmp(optarg, "solicited"))
+			b->solicited = true;
+		else if (opt == 'o' && !strcmp(optarg, "send"))
+			continue;
 		else if (opt == 'n')
 			b->count = strtoull(optarg, NULL, 0);
 		else if (opt == 'l')
