@@ -5,10 +5,10 @@
  *
  * One connection that is kept busy: COUNT messages of LENGTH octets from a to b
  * (Sends, with a Solicited Event or not), or from b to a (Reads), DEPTH of them posted
- * at any time; without a COUNT, until SIGINT. With -t there is a pause when all of them have completed: it
- * says "paused", waits for SIGUSR1, and goes on with those of -t. Every octet of
- * every message is compared: the message's number says at which place of one noise
- * buffer it begins. Ends with the number of messages.
+ * at any time; without a COUNT, until SIGINT. With -t there is a pause when all of them
+ * have completed: it says "paused", waits for SIGUSR1, and goes on with those of -t.
+ * Every octet of every message is compared: the message's number says at which place of
+ * one noise buffer it begins. Ends with the number of messages.
  */
 #include <inttypes.h>
 #include <signal.h>

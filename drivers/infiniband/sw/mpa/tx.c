@@ -4,7 +4,8 @@
  *
  * rnic_tx_run() is entered with the socket locked, by the task that rang the
  * doorbell, by the worker, by the softirq that brought a small Read Request, or by
- * that of the timer that ends a wait for company. It goes round this loop until nothing is left to send or TCP is full:
+ * that of the timer that ends a wait for company. It goes round this loop until
+ * nothing is left to send or TCP is full:
  *
  *	rnic_tx_next()	   what to send next: RTR, Read Response, work request (tx_msg.c)
  *	encode_segment()   one FPDU into the image: header, payload, CRC
@@ -237,7 +238,8 @@ static bool starved(const struct rnic_tx *tx, const struct rnic_sock *s)
  *
  * Context: process or softirq.
  * Return: true when it stopped for fairness only and wants to be called again;
- * else everything is sent or waits for company (the timer will come), or RNIC_SOCK_SPACE or an incoming FPDU will tell.
+ * else everything is sent or waits for company (the timer will come), or
+ * RNIC_SOCK_SPACE or an incoming FPDU will tell.
  */
 bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 {
