@@ -193,8 +193,7 @@ bool rnic_sock_room(const struct rnic_sock *s)
  * @off:	offset of the first octet
  * @len:	how many
  * @more:	more follows in this burst: full segments go out, a partial one is
- *		held back. TCP is pushed in any case: with nothing in flight no
- *		acknowledgment would ever make room again.
+ *		held back until then, or for 0.2 s: say it only if more does.
  *
  * Return: octets taken, possibly fewer than @len, -EAGAIN when none (then
  * RNIC_SOCK_SPACE follows), or another -errno when the connection is gone.

@@ -180,7 +180,8 @@ static bool fill_image(struct rnic_qp *qp, struct rnic_sock *s, u32 limit, bool 
 			return false;
 		}
 	}
-	return true;
+	/* Were it said that more comes, TCP would wait for that. */
+	return tx->msg != RNIC_TX_NONE || rnic_tx_next(qp);
 }
 
 /* Return: all of the image is with TCP, but for what is held. */
