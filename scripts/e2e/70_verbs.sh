@@ -13,6 +13,14 @@ for test in sizes_send sizes_write sizes_read straddle gather gather_write inlin
 	eval "data_$test() { verbs $test; }"
 done
 
+# Up to 15 are outstanding, no power of two, and the places wrap soon (readq.c). Long
+# enough for the worker to answer them: what is short comes back before the next goes.
+scenario data_reads_wrap 40 "data: many Reads outstanding, places wrap"
+data_reads_wrap() {
+	new_port
+	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -o read -n 100 -l 20000
+}
+
 for test in unsignalled order full_queue solicited srq cq_overflow flush query; do
 	scenario "queue_$test" 40 "queues: ${test//_/ }"
 	eval "queue_$test() { verbs $test; }"

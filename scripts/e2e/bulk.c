@@ -180,8 +180,8 @@ int main(int argc, char **argv)
 
 	parse(&b, &then, argc, argv);
 	block_signals();
-	opt.ird = 16;
-	opt.ord = 16;
+	opt.ird = 15;	/* no power of two */
+	opt.ord = 15;
 	pair_open(&b.p, &opt);
 	make_noise(b.p.a.mem);
 	make_noise(b.p.b.mem);

@@ -5,9 +5,13 @@
  *
  * Allocated when a QP gets its connection, freed when it loses it.
  */
+#include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "readq.h"
+
+/* Where the places begin: soon, so that every test sees them wrap. */
+#define FIRST	(-3U)
 
 /**
  * rnic_readq_init() - make room
@@ -21,14 +25,20 @@
 int rnic_readq_init(struct rnic_readq *rq, u32 ord, u32 ird)
 {
 	memset(rq, 0, sizeof(*rq));
-	rq->out = kcalloc(max(ord, 1U), sizeof(*rq->out), GFP_KERNEL);
-	rq->in = kcalloc(max(ird, 1U), sizeof(*rq->in), GFP_KERNEL);
+	rq->out_mask = roundup_pow_of_two(max(ord, 1U)) - 1;
+	rq->in_mask = roundup_pow_of_two(max(ird, 1U)) - 1;
+	rq->out = kcalloc(rq->out_mask + 1, sizeof(*rq->out), GFP_KERNEL);
+	rq->in = kcalloc(rq->in_mask + 1, sizeof(*rq->in), GFP_KERNEL);
 	if (!rq->out || !rq->in) {
 		rnic_readq_free(rq);
 		return -ENOMEM;
 	}
 	rq->ord = ord;
 	rq->ird = ird;
+	rq->out_head = FIRST;
+	rq->out_tail = FIRST;
+	rq->in_head = FIRST;
+	rq->in_tail = FIRST;
 	return 0;
 }
 
@@ -54,14 +64,14 @@ bool rnic_read_out_push(struct rnic_readq *rq, const struct rnic_read_out *r)
 {
 	if (rnic_reads_out(rq) >= rq->ord)
 		return false;
-	rq->out[rq->out_tail++ % rq->ord] = *r;
+	rq->out[rq->out_tail++ & rq->out_mask] = *r;
 	return true;
 }
 
 /* Return: the Read whose response comes next, or NULL. */
 struct rnic_read_out *rnic_read_out_head(struct rnic_readq *rq)
 {
-	return rnic_reads_out(rq) ? &rq->out[rq->out_head % rq->ord] : NULL;
+	return rnic_reads_out(rq) ? &rq->out[rq->out_head & rq->out_mask] : NULL;
 }
 
 void rnic_read_out_pop(struct rnic_readq *rq)
@@ -74,14 +84,14 @@ bool rnic_read_in_push(struct rnic_readq *rq, const struct rnic_read_in *r)
 {
 	if (rq->in_tail - rq->in_head >= rq->ird)
 		return false;
-	rq->in[rq->in_tail++ % rq->ird] = *r;
+	rq->in[rq->in_tail++ & rq->in_mask] = *r;
 	return true;
 }
 
 /* Return: the Read to answer next, or NULL. */
 struct rnic_read_in *rnic_read_in_head(struct rnic_readq *rq)
 {
-	return rq->in_tail != rq->in_head ? &rq->in[rq->in_head % rq->ird] : NULL;
+	return rq->in_tail != rq->in_head ? &rq->in[rq->in_head & rq->in_mask] : NULL;
 }
 
 void rnic_read_in_pop(struct rnic_readq *rq)

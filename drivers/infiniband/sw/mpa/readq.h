@@ -48,8 +48,10 @@ struct rnic_read_in {
  * struct rnic_readq - both queues, first in first out
  * @out:	outbound Reads
  * @in:		inbound Reads
- * @ord:	room in @out: Reads we may have outstanding
- * @ird:	room in @in: Reads the peer may have outstanding
+ * @ord:	Reads we may have outstanding
+ * @ird:	Reads the peer may have outstanding
+ * @out_mask:	size of @out - 1; a power of two holds @ord, for the places run free
+ * @in_mask:	likewise of @in, for @ird
  * @out_head:	oldest of @out, free running
  * @out_tail:	next free of @out, free running
  * @in_head:	oldest of @in, free running
@@ -60,6 +62,8 @@ struct rnic_readq {
 	struct rnic_read_in *in;
 	u32 ord;
 	u32 ird;
+	u32 out_mask;
+	u32 in_mask;
 	u32 out_head;
 	u32 out_tail;
 	u32 in_head;
