@@ -102,7 +102,8 @@ static void look_at_held(struct rnic_sock *s, void *ctx)
 	struct rnic_qp *qp = ctx;
 	struct rnic_tx *tx = &qp->tx;
 
-	if (!READ_ONCE(qp->ep) || !tx->held || qp->closing || qp->fin)
+	if (!READ_ONCE(qp->ep) || !tx->held || qp->closing || qp->fin ||
+	    READ_ONCE(qp->state) == IB_QPS_ERR)
 		return;
 	if (ktime_before(ktime_get(), tx->held_until)) {
 		start_timer(qp, tx->held_until);

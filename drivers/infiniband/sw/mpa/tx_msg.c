@@ -297,8 +297,8 @@ enum rnic_mr_fault rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n)
 		return copy_response(qp, dst, n);
 	if (tx->wqe.flags & RNIC_WQE_INLINE)
 		memcpy(dst, tx->wqe.inline_data + tx->off, n);
-	else
-		rnic_sgl_copy_from(&qp->mem, &tx->sgl, dst, n, &fault);
+	else if (rnic_sgl_copy_from(&qp->mem, &tx->sgl, dst, n, &fault) && !fault)
+		fault = RNIC_MR_BOUNDS;
 	return fault;
 }
 
