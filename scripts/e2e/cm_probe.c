@@ -207,11 +207,16 @@ static void abandoned(void)
 
 #define CALLERS 24
 
-/* Many call before anybody answers; then all are answered. */
+/*
+ * Many call before anybody answers; then all are answered. The calls are reported in
+ * the order in which they were made: perftest relies on it.
+ */
 static void burst(void)
 {
 	static struct side callers[CALLERS], answers[CALLERS];
+	struct cm_seen seen;
 	struct pair p;
+	uint8_t number;
 	int i, n = 0;
 
 	pair_init(&p, &defaults);
@@ -221,11 +226,15 @@ static void burst(void)
 		side_resolve(&p, &callers[i], probe_port());
 		side_make_qp(&p, &callers[i]);
 	}
-	for (i = 0; i < CALLERS; i++)
-		side_connect(&p, &callers[i], NULL, 0);
 	for (i = 0; i < CALLERS; i++) {
+		number = i;
+		side_connect(&p, &callers[i], &number, sizeof(number));
+	}
+	for (i = 0; i < CALLERS; i++) {
+		seen = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST);
+		check(seen.data[0] == i, "call %u is reported as number %d", seen.data[0], i);
 		answers[i] = p.b;
-		answers[i].id = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
+		answers[i].id = seen.id;
 		side_make_qp(&p, &answers[i]);
 	}
 	for (i = 0; i < CALLERS; i++)

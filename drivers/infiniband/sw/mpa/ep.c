@@ -53,7 +53,7 @@ void rnic_ep_put(struct rnic_ep *ep)
 void rnic_ep_kick(struct rnic_ep *ep)
 {
 	rnic_ep_get(ep);
-	if (!queue_work(rnic_wq, &ep->work))
+	if (!queue_work(rnic_startup_wq, &ep->work))
 		rnic_ep_put(ep);
 }
 

@@ -30,16 +30,29 @@
 #include "qp.h"
 
 struct workqueue_struct *rnic_wq;
+/*
+ * Startups, one at a time: calls leave and are reported in the order in which they were
+ * made. perftest pairs its queue pairs by that order, and mixes them up in any other.
+ */
+struct workqueue_struct *rnic_startup_wq;
 
 int rnic_io_init(void)
 {
 	rnic_wq = alloc_workqueue("rdma_mpa", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
-	return rnic_wq ? 0 : -ENOMEM;
+	if (!rnic_wq)
+		return -ENOMEM;
+	rnic_startup_wq = alloc_ordered_workqueue("rdma_mpa_startup",
+						  WQ_HIGHPRI | WQ_MEM_RECLAIM);
+	if (rnic_startup_wq)
+		return 0;
+	destroy_workqueue(rnic_wq);
+	return -ENOMEM;
 }
 
 /* All devices are gone. */
 void rnic_io_exit(void)
 {
+	destroy_workqueue(rnic_startup_wq);
 	destroy_workqueue(rnic_wq);
 }
 
@@ -59,6 +72,11 @@ void rnic_io_exit(void)
 void rnic_qp_kick(struct rnic_qp *qp)
 {
 	queue_work(rnic_wq, &qp->work);
+}
+
+static enum ib_qp_state state_of(struct rnic_qp *qp)
+{
+	return READ_ONCE(qp->state);
 }
 
 /*
@@ -152,7 +170,8 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 	rnic_stat_inc(qp->dev, RNIC_STAT_DOORBELLS);
 	if (ep) {
 		rnic_sock_lock(&ep->s);
-		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin) {
+		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin &&
+		    state_of(qp) != IB_QPS_ERR) {
 			qp->tx.run++;
 			/* In SQD the worker waits for the last send to go. */
 			kick = rnic_tx_run(qp, &ep->s, TX_BUDGET, true) || qp->closing ||
@@ -190,11 +209,6 @@ static void close_gracefully(struct rnic_qp *qp, struct rnic_ep *ep)
 {
 	await_end(qp, ep);
 	qp->fin = !qp->tx.open || rnic_tx_idle(qp);
-}
-
-static enum ib_qp_state state_of(struct rnic_qp *qp)
-{
-	return READ_ONCE(qp->state);
 }
 
 /*
@@ -253,9 +267,12 @@ static void raise_event(struct rnic_qp *qp)
 /* Socket locked. */
 static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	rnic_tx_finish(qp, &ep->s);
+	/* First, for the peer's answer to the Terminate may be seen at once. */
 	spin_lock_bh(&qp->lock);
 	qp->state = IB_QPS_ERR;
+	spin_unlock_bh(&qp->lock);
+	rnic_tx_finish(qp, &ep->s);
+	spin_lock_bh(&qp->lock);
 	qp->ep = NULL;
 	spin_unlock_bh(&qp->lock);
 }
@@ -303,7 +320,7 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	bool unread, again, over, fin = false;
 
 	rnic_sock_lock(&ep->s);
-	unread = look(qp, &ep->s);
+	unread = state_of(qp) != IB_QPS_ERR && look(qp, &ep->s);
 	again = unread;
 	if (!qp->closing && !qp->fin && state_of(qp) != IB_QPS_ERR)
 		again |= rnic_tx_run(qp, &ep->s, TX_BUDGET, false);

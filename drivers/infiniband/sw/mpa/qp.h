@@ -264,6 +264,7 @@ bool rnic_qp_must_flush(struct rnic_qp *qp);
 /* Octets that a softirq handles, either way: 4 KiB and headers. The rest is the worker's. */
 #define RNIC_INLINE_MAX	8192
 extern struct workqueue_struct *rnic_wq;
+extern struct workqueue_struct *rnic_startup_wq;
 int rnic_io_init(void);
 void rnic_io_exit(void);
 void rnic_qp_work(struct work_struct *work);
