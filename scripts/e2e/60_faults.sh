@@ -93,13 +93,13 @@ netdev_removed_busy() {
 scenario cable_pulled 30 "the cable is out for two seconds; the connection survives"
 cable_pulled() {
 	new_port
-	serve server b rping -s -V -C 60 -S 64000 -a "$B4" -p "$PORT"
-	start client a rping -c -V -C 60 -S 64000 -a "$B4" -p "$PORT"
+	serve server b rping -s -V -C 200 -S 64000 -a "$B4" -p "$PORT"
+	start client a rping -c -V -C 200 -S 64000 -a "$B4" -p "$PORT"
 	wait_for 10 busy
 	ip -n b link set vb down
 	sleep 2		# the outage itself
 	ip -n b link set vb up
-	reap client 20
+	reap client 40
 	reap server 5
 }
 

@@ -88,8 +88,8 @@ ipsec_transport() {
 	rping_pair b a "$B4" 64000
 	[ "$(ipsec_packets 0x1000)" -gt 20 ] || fail "nothing went through IPsec"
 	new_port
-	serve server b rping -s -V -C 120 -S 20000 -a "$B4" -p "$PORT"
-	start client a rping -c -V -C 120 -S 20000 -a "$B4" -p "$PORT"
+	serve server b rping -s -V -C 200 -S 20000 -a "$B4" -p "$PORT"
+	start client a rping -c -V -C 200 -S 20000 -a "$B4" -p "$PORT"
 	wait_for 10 busy
 	ipsec_both delete 0x1000
 	sleep 0.5	# nothing gets through; TCP waits
