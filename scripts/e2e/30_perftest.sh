@@ -101,7 +101,7 @@ scenario lat_inline 30 "ib_send_lat with inline data"
 lat_inline() { perf ib_send_lat -e -n 20 -s 64 -I 64; }
 
 # held DEVICE: doorbells whose octets waited for those of the next
-held() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/tx_held"; }
+held() { hw_counter "$1" tx_held; }
 
 # Which messages wait is known, how long depends on the machine.
 scenario small_stream 30 "small messages in a row wait for company, those of a dialogue do not"

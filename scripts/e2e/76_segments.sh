@@ -250,7 +250,7 @@ seg_loss() {
 	lossy "loss, Markers" "$B4" -n 80
 }
 
-sent_octets() { echo "$(</sys/class/infiniband/mpa0/ports/1/hw_counters/tx_octets)"; }
+sent_octets() { hw_counter mpa0 tx_octets; }
 
 passed() { [ "$(sent_octets)" -ge "$1" ]; }
 

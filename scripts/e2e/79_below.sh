@@ -3,8 +3,6 @@
 # What happens in TCP and IP, below the device: loss while connections start, a
 # peer that TCP gives up, IPsec.
 
-hw_counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
-
 # Segments that TCP sent again in namespace $1
 resent() {
 	"$1" cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $13 }'

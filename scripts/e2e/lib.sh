@@ -228,6 +228,9 @@ set_mtu() {
 	ip -n b link set vb mtu "$1"
 }
 
+# hw_counter DEVICE NAME
+hw_counter() { echo "$(<"/sys/class/infiniband/$1/ports/1/hw_counters/$2")"; }
+
 # Objects of each device, "mpa0: pd 0 cq 0 ..."; nothing that is zero is shown
 objects() {
 	local line some='[a-z_]+ [1-9]'

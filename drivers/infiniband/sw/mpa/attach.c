@@ -151,6 +151,8 @@ void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
 	if (qp->closing)
 		return;
 	qp->closing = true;
+	/* Before any work request is seen to fail. */
+	rnic_qp_error(qp);
 	qp->event = async_event(err);
 	qp->tx.term_due = qp->tx.open;
 	rdmap_term_init(&qp->tx.term, err, theirs ? mpa->hdr : NULL, theirs ? mpa->hdr_len : 0,

@@ -64,7 +64,7 @@ static bool is_stream(const struct rnic_qp *qp, u32 encoded)
 	const struct rnic_tx *tx = &qp->tx;
 
 	return tx->run > tx->patience && encoded && 2 * encoded <= tx->emss && !qp->rx.eof &&
-	       !qp->closing && READ_ONCE(qp->state) == IB_QPS_RTS;
+	       !qp->closing && rnic_qp_state(qp) == IB_QPS_RTS;
 }
 
 /**
@@ -102,8 +102,7 @@ static void look_at_held(struct rnic_sock *s, void *ctx)
 	struct rnic_qp *qp = ctx;
 	struct rnic_tx *tx = &qp->tx;
 
-	if (!READ_ONCE(qp->ep) || !tx->held || qp->closing || qp->fin ||
-	    READ_ONCE(qp->state) == IB_QPS_ERR)
+	if (!READ_ONCE(qp->ep) || !tx->held || !rnic_qp_sends(qp))
 		return;
 	if (ktime_before(ktime_get(), tx->held_until)) {
 		start_timer(qp, tx->held_until);

@@ -74,11 +74,6 @@ void rnic_qp_kick(struct rnic_qp *qp)
 	queue_work(rnic_wq, &qp->work);
 }
 
-static enum ib_qp_state state_of(struct rnic_qp *qp)
-{
-	return READ_ONCE(qp->state);
-}
-
 /*
  * Look at all that is unread: what TCP reports meanwhile is no news.
  *
@@ -119,7 +114,7 @@ static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
 /* Is the connection up, with little enough unread to be handled here? */
 static bool is_small(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	return READ_ONCE(qp->ep) == ep && READ_ONCE(qp->state) == IB_QPS_RTS &&
+	return READ_ONCE(qp->ep) == ep && rnic_qp_state(qp) == IB_QPS_RTS &&
 	       !qp->closing && !qp->fin && rnic_sock_unread(&ep->s) <= RNIC_INLINE_MAX;
 }
 
@@ -170,12 +165,11 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 	rnic_stat_inc(qp->dev, RNIC_STAT_DOORBELLS);
 	if (ep) {
 		rnic_sock_lock(&ep->s);
-		if (READ_ONCE(qp->ep) == ep && !qp->closing && !qp->fin &&
-		    state_of(qp) != IB_QPS_ERR) {
+		if (READ_ONCE(qp->ep) == ep && rnic_qp_sends(qp)) {
 			qp->tx.run++;
 			/* In SQD the worker waits for the last send to go. */
 			kick = rnic_tx_run(qp, &ep->s, TX_BUDGET, true) || qp->closing ||
-			       READ_ONCE(qp->state) != IB_QPS_RTS;
+			       rnic_qp_state(qp) != IB_QPS_RTS;
 			kick |= receive_backlog(qp, ep);
 		}
 		rnic_sock_unlock(&ep->s);
@@ -234,7 +228,7 @@ static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep, bool unread)
 {
 	bool broken = rnic_sock_dead(&ep->s) && (rnic_sock_error(&ep->s) || qp->tx.broken);
 
-	if (qp->closing || state_of(qp) == IB_QPS_ERR || rnic_ep_expired(ep))
+	if (qp->closing || rnic_qp_state(qp) == IB_QPS_ERR || rnic_ep_expired(ep))
 		return true;
 	if (unread || (!qp->rx.eof && !rnic_sock_dead(&ep->s)) || half_open(qp, ep))
 		return false;
@@ -267,12 +261,9 @@ static void raise_event(struct rnic_qp *qp)
 /* Socket locked. */
 static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	/* First, for the peer's answer to the Terminate may be seen at once. */
-	spin_lock_bh(&qp->lock);
-	qp->state = IB_QPS_ERR;
-	spin_unlock_bh(&qp->lock);
 	rnic_tx_finish(qp, &ep->s);
 	spin_lock_bh(&qp->lock);
+	qp->state = IB_QPS_ERR;
 	qp->ep = NULL;
 	spin_unlock_bh(&qp->lock);
 }
@@ -320,11 +311,11 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	bool unread, again, over, fin = false;
 
 	rnic_sock_lock(&ep->s);
-	unread = state_of(qp) != IB_QPS_ERR && look(qp, &ep->s);
+	unread = rnic_qp_state(qp) != IB_QPS_ERR && look(qp, &ep->s);
 	again = unread;
-	if (!qp->closing && !qp->fin && state_of(qp) != IB_QPS_ERR)
+	if (rnic_qp_sends(qp))
 		again |= rnic_tx_run(qp, &ep->s, TX_BUDGET, false);
-	if (state_of(qp) == IB_QPS_SQD && !qp->fin) {
+	if (rnic_qp_state(qp) == IB_QPS_SQD && !qp->fin) {
 		close_gracefully(qp, ep);
 		fin = qp->fin;
 	}

@@ -241,6 +241,17 @@ static inline struct rnic_qp *rnic_qp(struct ib_qp *ibqp)
 	return container_of(ibqp, struct rnic_qp, ibqp);
 }
 
+static inline enum ib_qp_state rnic_qp_state(const struct rnic_qp *qp)
+{
+	return READ_ONCE(qp->state);
+}
+
+/* Is what was posted still to be sent? Socket locked. */
+static inline bool rnic_qp_sends(const struct rnic_qp *qp)
+{
+	return !qp->closing && !qp->fin && rnic_qp_state(qp) != IB_QPS_ERR;
+}
+
 /* qp.c: verbs */
 int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
 int rnic_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

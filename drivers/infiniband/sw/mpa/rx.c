@@ -286,6 +286,7 @@ static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 	}
 	qp->event = IB_EVENT_QP_FATAL;
 	qp->closing = true;
+	rnic_qp_error(qp);
 }
 
 static void rx_failed(struct rnic_qp *qp, enum wire_err err)
@@ -401,7 +402,7 @@ static bool rx_piece(void *ctx, const u8 *data, u32 len)
  * @qp:	queue pair, attached
  * @s:	its socket, locked
  *
- * Context: process.
+ * Context: process or softirq.
  * Return: true when it stopped for fairness only and wants to be called again.
  */
 bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s)

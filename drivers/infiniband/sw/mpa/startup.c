@@ -14,6 +14,7 @@
  * Request waits for the consumer, so a Request that iw_cm dropped is not kept.
  */
 #include <linux/bitops.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <wire/ddp.h>
 
@@ -421,6 +422,8 @@ static bool cut_short(struct rnic_ep *ep)
 void rnic_startup_work(struct work_struct *work)
 {
 	struct rnic_ep *ep = container_of(work, struct rnic_ep, work);
+	/* What memory is reclaimed by may wait for this very connection. */
+	unsigned int noio = memalloc_noio_save();
 	enum mpa_event event;
 	int status = 0;
 
@@ -432,4 +435,5 @@ void rnic_startup_work(struct work_struct *work)
 	}
 	mutex_unlock(&ep->lock);
 	rnic_ep_put(ep);
+	memalloc_noio_restore(noio);
 }

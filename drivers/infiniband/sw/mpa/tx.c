@@ -165,9 +165,12 @@ static bool fill_image(struct rnic_qp *qp, struct rnic_sock *s, u32 limit, bool 
 	u32 start = tx->mpa.pos;
 
 	*cut = false;
-	while (tx->mpa.pos - start < limit) {
+	for (;;) {
+		/* First: were it said that more comes, TCP would wait for it. */
 		if (tx->msg == RNIC_TX_NONE && !rnic_tx_next(qp))
 			return false;
+		if (tx->mpa.pos - start >= limit)
+			return true;
 		switch (encode_segment(qp, s)) {
 		case SEG_ENCODED:
 			break;
@@ -180,8 +183,6 @@ static bool fill_image(struct rnic_qp *qp, struct rnic_sock *s, u32 limit, bool 
 			return false;
 		}
 	}
-	/* Were it said that more comes, TCP would wait for that. */
-	return tx->msg != RNIC_TX_NONE || rnic_tx_next(qp);
 }
 
 /* Return: all of the image is with TCP, but for what is held. */
