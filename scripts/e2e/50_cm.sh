@@ -56,3 +56,36 @@ cm_port_taken() {
 	serve again b rping -s -P -V -a "$B4" -p "$PORT"
 	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
 }
+
+# rdma_cm has a server on all addresses listen on each device, in whatever namespace.
+scenario cm_two_servers 30 "servers in two namespaces, one port: each hears its own calls"
+cm_two_servers() {
+	new_port
+	serve server_a a rping -s -V -C 3 -a 0.0.0.0 -p "$PORT"
+	serve server_b b rping -s -V -C 3 -a 0.0.0.0 -p "$PORT"
+	run to_b a rping -c -V -C 3 -a "$B4" -p "$PORT"
+	run to_a b rping -c -V -C 3 -a "$A4" -p "$PORT"
+	reap server_a
+	reap server_b
+	new_port
+	serve own b rping -s -a 127.0.0.1 -p "$PORT"	# each device is asked for this, too
+}
+
+scenario cm_foreign 30 "a server on all addresses leaves another namespace's port and life alone"
+cm_foreign() {
+	dirty
+	new_port
+	serve holder a rping -s -P -a "$A4" -p "$PORT"
+	serve server b rping -s -P -V -a 0.0.0.0 -p "$PORT"
+	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
+	stop holder
+	ip netns del a
+	wait_for 10 not device_exists mpa0	# its namespace is gone
+	wait_for 10 not device_exists mpa1	# and the cable with it
+	not listens server "$PORT" || fail "a port without a device"
+	ip -n b link add d0 type dummy
+	ip -n b addr add 10.78.0.1/24 dev d0
+	ip -n b link set d0 up
+	link_add mpa2 b d0
+	run late b rping -c -V -C 3 -a 10.78.0.1 -p "$PORT"
+}

@@ -6,7 +6,8 @@
  * place for that, and binding each socket to its network device would refuse
  * connections to an own address, which come in over lo. So devices share one
  * socket, and a new connection goes to the device whose network device owns the
- * local address: the same one that rdma_cm will find for it.
+ * local address: the same one that rdma_cm will find for it. The devices are those
+ * of one namespace, the program's; a listener of another device has no port.
  *
  * Lifetime. A port lives from its first to its last listener; both ends are
  * under ports_lock. A listener lives until it stops listening and the last
@@ -18,6 +19,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/iw_cm.h>
+#include <rdma/rdma_cm.h>
 
 #include "cm.h"
 #include "dev.h"
@@ -225,6 +227,68 @@ static int listener_add(struct rnic_listener *l, struct net *net, int backlog)
 	return 0;
 }
 
+static void listener_remove(struct rnic_listener *l)
+{
+	struct rnic_port *port = l->port;
+	bool last;
+
+	mutex_lock(&ports_lock);
+	list_del(&l->node);
+	last = list_empty(&port->listeners);
+	if (last)
+		list_del(&port->node);
+	mutex_unlock(&ports_lock);
+	if (last)
+		port_close(port);
+}
+
+/*
+ * The namespace of the program that listens. iw_cm does not tell it, so this reads
+ * what iw_cm keeps for its caller. That caller is rdma_cm: its cma_iw_listen() is
+ * the only one of iw_cm_listen(), and what it leaves there is a struct
+ * rdma_id_private, which begins with the struct rdma_cm_id. A consumer that came to
+ * iw_cm without rdma_cm would have to be told apart here; there never was one.
+ */
+static struct net *listener_net(const struct iw_cm_id *cm_id)
+{
+	const struct rdma_cm_id *id = cm_id->context;
+
+	return id->route.addr.dev_addr.net;
+}
+
+/*
+ * Is the device one of many that rdma_cm asks for this address? It asks them all,
+ * in whatever namespace, and when one refuses the program hears nothing anywhere.
+ */
+static bool asks_all(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *v6 = (const void *)addr;
+	__be32 v4 = ((const struct sockaddr_in *)addr)->sin_addr.s_addr;
+
+	if (addr->ss_family == AF_INET6)
+		return ipv6_addr_any(&v6->sin6_addr) || ipv6_addr_loopback(&v6->sin6_addr);
+	return ipv4_is_zeronet(v4) || ipv4_is_loopback(v4);
+}
+
+/*
+ * No port where nothing can be heard: in another namespace than the program's. The
+ * port may be taken there, its owner's calls are not ours, and rdma_cm, which looks
+ * a call's address up where the program is, would not know it.
+ */
+static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backlog)
+{
+	int ret;
+
+	if (!ndev)
+		return -ENODEV;
+	if (!net_eq(dev_net(ndev), listener_net(l->cm_id)))
+		return asks_all(&l->cm_id->m_local_addr) ? 0 : -ENODEV;
+	mutex_lock(&ports_lock);
+	ret = listener_add(l, dev_net(ndev), backlog);
+	mutex_unlock(&ports_lock);
+	return ret;
+}
+
 /**
  * rnic_cm_create_listen() - ib_device_ops.iw_create_listen
  * @cm_id:	whom to tell of requests
@@ -236,32 +300,26 @@ static int listener_add(struct rnic_listener *l, struct net *net, int backlog)
 int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
 	struct rnic_dev *dev = rnic_dev(cm_id->device);
-	struct net_device *ndev = rnic_dev_netdev(dev);
+	struct net_device *ndev;
 	struct rnic_listener *l;
 	int ret;
 
-	if (!ndev)
-		return -ENODEV;
 	l = kzalloc(sizeof(*l), GFP_KERNEL);
-	if (!l) {
-		ret = -ENOMEM;
-		goto out;
-	}
+	if (!l)
+		return -ENOMEM;
 	kref_init(&l->ref);
 	l->dev = dev;
 	l->cm_id = cm_id;
-	mutex_lock(&ports_lock);
-	ret = listener_add(l, dev_net(ndev), backlog);
-	mutex_unlock(&ports_lock);
+	ndev = rnic_dev_netdev(dev);
+	ret = listen_on(l, ndev, backlog);
+	dev_put(ndev);
 	if (ret) {
 		kfree(l);
-		goto out;
+		return ret;
 	}
 	cm_id->add_ref(cm_id);
 	cm_id->provider_data = l;
-out:
-	dev_put(ndev);
-	return ret;
+	return 0;
 }
 
 /**
@@ -277,17 +335,9 @@ out:
 int rnic_cm_destroy_listen(struct iw_cm_id *cm_id)
 {
 	struct rnic_listener *l = cm_id->provider_data;
-	struct rnic_port *port = l->port;
-	bool last;
 
-	mutex_lock(&ports_lock);
-	list_del(&l->node);
-	last = list_empty(&port->listeners);
-	if (last)
-		list_del(&port->node);
-	mutex_unlock(&ports_lock);
-	if (last)
-		port_close(port);
+	if (l->port)
+		listener_remove(l);
 	rnic_ep_cut_short(l->dev, NULL, l);
 	cm_id->provider_data = NULL;
 	rnic_listener_put(l);

@@ -16,7 +16,7 @@ struct rnic_port;
  * struct rnic_listener - one device listening for one iw_cm_id
  * @ref:	one while listening, one per connection that was not reported yet
  * @node:	entry in the port's list, under the lock of all ports
- * @port:	the port
+ * @port:	the port, or NULL: it hears nothing
  * @dev:	device
  * @cm_id:	whom to tell of requests, with a reference
  */
