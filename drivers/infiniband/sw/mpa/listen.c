@@ -271,17 +271,16 @@ static bool asks_all(const struct sockaddr_storage *addr)
 }
 
 /*
- * No port where nothing can be heard: in another namespace than the program's. The
- * port may be taken there, its owner's calls are not ours, and rdma_cm, which looks
- * a call's address up where the program is, would not know it.
+ * No port where nothing can be heard: on a device that lost its interface, and in
+ * another namespace than the program's. The port may be taken there, its owner's
+ * calls are not ours, and rdma_cm, which looks a call's address up where the program
+ * is, would not know it.
  */
 static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backlog)
 {
 	int ret;
 
-	if (!ndev)
-		return -ENODEV;
-	if (!net_eq(dev_net(ndev), listener_net(l->cm_id)))
+	if (!ndev || !net_eq(dev_net(ndev), listener_net(l->cm_id)))
 		return asks_all(&l->cm_id->m_local_addr) ? 0 : -ENODEV;
 	mutex_lock(&ports_lock);
 	ret = listener_add(l, dev_net(ndev), backlog);
