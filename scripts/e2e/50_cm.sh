@@ -89,3 +89,29 @@ cm_foreign() {
 	link_add mpa2 b d0
 	run late b rping -c -V -C 3 -a 10.78.0.1 -p "$PORT"
 }
+
+# The device that goes is the last one of the port that the other one opens.
+scenario cm_handover 30 "a server's last device goes while another one comes"
+cm_handover() {
+	local old=mpa2 new=mpa3 round
+	dirty
+	link_delete mpa1
+	for round in 2 3; do
+		ip -n b link add "d$round" type dummy
+		ip -n b addr add "10.78.$round.1/24" dev "d$round"
+		ip -n b link set "d$round" up
+	done
+	link_add mpa2 b d2
+	new_port
+	serve server b rping -s -P -V -a 0.0.0.0 -p "$PORT"
+	for round in 1 2 3 4; do
+		start add b rdma link add "$new" type "$TYPE" netdev "d${new#mpa}"
+		start delete b rdma link delete "$old"
+		reap add
+		reap delete
+		listens server "$PORT" || fail "round $round: nobody listens"
+		set -- "$old" "$new"
+		old=$2 new=$1
+	done
+	run client b rping -c -V -C 3 -a "10.78.${old#mpa}.1" -p "$PORT"
+}

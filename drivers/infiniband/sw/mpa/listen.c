@@ -10,7 +10,7 @@
  * of one namespace, the program's; a listener of another device has no port.
  *
  * Lifetime. A port lives from its first to its last listener; both ends are
- * under ports_lock. A listener lives until it stops listening and the last
+ * under listen_lock. A listener lives until it stops listening and the last
  * connection that came through it was reported or is gone.
  */
 #include <linux/inet.h>
@@ -47,8 +47,14 @@ struct rnic_port {
 	struct list_head listeners;
 };
 
+/*
+ * Held from beginning to end of opening a port and of closing one: who opens a port
+ * never meets its address still taken by one that closes. port_work(), which closing
+ * waits for, does not take it.
+ */
+static DEFINE_MUTEX(listen_lock);
 static LIST_HEAD(ports);
-/* Protects ports, each port's listeners, and opening and closing of sockets. */
+/* Protects ports and each port's listeners. */
 static DEFINE_MUTEX(ports_lock);
 
 static void listener_free(struct kref *ref)
@@ -232,6 +238,7 @@ static void listener_remove(struct rnic_listener *l)
 	struct rnic_port *port = l->port;
 	bool last;
 
+	mutex_lock(&listen_lock);
 	mutex_lock(&ports_lock);
 	list_del(&l->node);
 	last = list_empty(&port->listeners);
@@ -240,6 +247,7 @@ static void listener_remove(struct rnic_listener *l)
 	mutex_unlock(&ports_lock);
 	if (last)
 		port_close(port);
+	mutex_unlock(&listen_lock);
 }
 
 /*
@@ -282,9 +290,11 @@ static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backl
 
 	if (!ndev || !net_eq(dev_net(ndev), listener_net(l->cm_id)))
 		return asks_all(&l->cm_id->m_local_addr) ? 0 : -ENODEV;
+	mutex_lock(&listen_lock);
 	mutex_lock(&ports_lock);
 	ret = listener_add(l, dev_net(ndev), backlog);
 	mutex_unlock(&ports_lock);
+	mutex_unlock(&listen_lock);
 	return ret;
 }
 
