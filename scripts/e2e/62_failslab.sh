@@ -10,8 +10,8 @@
 
 FAILSLAB=/sys/kernel/debug/failslab
 
-# sites: "ADDRESS FUNCTION CALLED" of each call of the module to the slab allocator,
-# the address being that behind the call, where it runs
+# sites: "ADDRESS FUNCTION CALLED" of each call of the module to the slab allocator, or
+# to what makes a socket, the address being that behind the call, where it runs
 sites() {
 	local base at name called
 	[ -d "$FAILSLAB" ] || fail "this kernel has no failslab"
@@ -19,7 +19,7 @@ sites() {
 	base=$(cat "/sys/module/$MODULE_NAME/sections/.text")
 	objdump -dr -j .text "$MODULE" | awk '
 		/^[0-9a-f]+ <.*>:$/ { name = substr($2, 2, length($2) - 3) }
-		/R_X86_64_PLT32/ && $3 ~ /^(k[mcz]alloc|__kmalloc|kmemdup|kmem_cache_alloc)/ {
+		/R_X86_64_PLT32/ && $3 ~ /^(k[mcz]alloc|__kmalloc|kmemdup|kmem_cache_alloc|kernel_accept|sock_create_kern)/ {
 			sub(/-.*/, "", $3)
 			sub(/:/, "", $1)
 			print $1, name, $3
@@ -113,6 +113,7 @@ failslab_connection() {
 	sed -i '/ send_frame /d' "$WORK/sites"	# without a Request b waits in vain
 	each_site talk_anyway
 	reached mr_alloc rnic_rmem_alloc rnic_cm_create_listen rnic_ep_new rnic_readq_init
+	reached rnic_sock_accept
 	rping_pair b a "$B4" 4096
 	rping_pair a b "$A6" 64
 }

@@ -27,6 +27,9 @@
 #include "listen.h"
 #include "qp.h"
 
+/* How long after a failed accept to try again. */
+#define ACCEPT_AGAIN	msecs_to_jiffies(100)
+
 /**
  * struct rnic_port - a listening socket
  * @node:	entry in ports
@@ -43,7 +46,7 @@ struct rnic_port {
 	struct sockaddr_storage addr;
 	bool v6only;
 	struct rnic_sock s;
-	struct work_struct work;
+	struct delayed_work work;
 	struct list_head listeners;
 };
 
@@ -160,22 +163,33 @@ static void welcome(struct rnic_port *port, struct rnic_sock *s)
 	rnic_ep_put(ep);
 }
 
+/*
+ * When accept fails, mostly for want of memory, the connections still wait and TCP
+ * tells of new ones only: come again for them. -EINVAL is the end, somebody killed
+ * the socket (ss -K).
+ */
 static void port_work(struct work_struct *work)
 {
-	struct rnic_port *port = container_of(work, struct rnic_port, work);
-	struct rnic_sock s = {};
+	struct rnic_port *port = container_of(to_delayed_work(work), struct rnic_port, work);
+	int ret;
 
-	while (!rnic_sock_accept(&port->s, &s)) {
+	for (;;) {
+		struct rnic_sock s = {};
+
+		ret = rnic_sock_accept(&port->s, &s);
+		if (ret)
+			break;
 		mutex_lock(&ports_lock);
 		welcome(port, &s);
 		mutex_unlock(&ports_lock);
-		s = (struct rnic_sock) {};
 	}
+	if (ret != -EAGAIN && ret != -EINVAL)
+		queue_delayed_work(rnic_wq, &port->work, ACCEPT_AGAIN);
 }
 
 static void port_event(struct rnic_sock *s, enum rnic_sock_event event)
 {
-	queue_work(rnic_wq, &container_of(s, struct rnic_port, s)->work);
+	queue_delayed_work(rnic_wq, &container_of(s, struct rnic_port, s)->work, 0);
 }
 
 static struct rnic_port *port_find(struct net *net, const struct sockaddr_storage *addr)
@@ -199,7 +213,7 @@ static struct rnic_port *port_open(struct net *net, struct iw_cm_id *cm_id, int 
 	port->addr = cm_id->m_local_addr;
 	port->v6only = cm_id->afonly;
 	INIT_LIST_HEAD(&port->listeners);
-	INIT_WORK(&port->work, port_work);
+	INIT_DELAYED_WORK(&port->work, port_work);
 	ret = rnic_sock_listen(&port->s, net, &port->addr, port->v6only, backlog, port_event);
 	if (ret) {
 		kfree(port);
@@ -213,7 +227,7 @@ static struct rnic_port *port_open(struct net *net, struct iw_cm_id *cm_id, int 
 static void port_close(struct rnic_port *port)
 {
 	rnic_sock_unhook(&port->s);
-	cancel_work_sync(&port->work);
+	cancel_delayed_work_sync(&port->work);
 	rnic_sock_close(&port->s);
 	kfree(port);
 }
