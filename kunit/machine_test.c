@@ -13,8 +13,7 @@
 static const char * const states[] = {
 	[MPA_CONNECTING] = "connecting", [MPA_WAIT_REPLY] = "wait reply",
 	[MPA_WAIT_REQUEST] = "wait request", [MPA_WAIT_CONSUMER] = "wait consumer",
-	[MPA_WAIT_RTR] = "wait rtr", [MPA_OPERATING] = "operating",
-	[MPA_LINGER] = "linger", [MPA_DONE] = "done",
+	[MPA_OPERATING] = "operating", [MPA_LINGER] = "linger", [MPA_DONE] = "done",
 };
 
 static const char * const events[] = {
@@ -24,8 +23,7 @@ static const char * const events[] = {
 	[MPA_ON_BAD_FRAME] = "bad frame", [MPA_ON_REQUEST] = "request",
 	[MPA_ON_ACCEPTED] = "accepted", [MPA_ON_ACCEPTED_RTR] = "accepted, rtr",
 	[MPA_ON_UNMATCHED] = "unmatched", [MPA_ON_REJECTED] = "rejected",
-	[MPA_ON_RTR] = "rtr", [MPA_ON_ACCEPT] = "accept",
-	[MPA_ON_ACCEPT_RTR] = "accept, rtr", [MPA_ON_REJECT] = "reject",
+	[MPA_ON_ACCEPT] = "accept", [MPA_ON_REJECT] = "reject",
 	[MPA_ON_LOCAL_ERROR] = "local error", [MPA_ON_TIME_OVER] = "time over",
 	[MPA_ON_CONSUMER_GONE] = "consumer gone", [MPA_ON_DEVICE_GONE] = "device gone",
 	[MPA_ON_ENDED] = "ended", [MPA_ON_FLUSHED] = "flushed",
@@ -60,22 +58,18 @@ static const struct {
 	{ "closed", "wait reply", "tell", "done" },
 	{ "closed", "wait request", "", "done" },
 	{ "closed", "wait consumer", "", "done" },
-	{ "closed", "wait rtr", "tell close", "done" },
 	/* NEG-16, DUAL-07; behind a Reply FPDUs are welcome (NEG-25, DUAL-08) */
 	{ "octets", "wait request", "", "done" },
 	{ "octets", "wait consumer", "", "done" },
 	/* NEG-04 to NEG-06, NEG-22, NEG-27, NEG-33, ERR-07, ERR-17: no frame, no FPDU */
 	{ "bad frame", "wait reply", "tell", "done" },
 	{ "bad frame", "wait request", "", "done" },
-	{ "bad frame", "wait rtr", "tell close", "done" },
 	/* NEG-21, CONN-10 */
 	{ "request", "wait request", "ask", "wait consumer" },
 	/* NEG-29, CONN-25 */
 	{ "accepted", "wait reply", "open tell", "operating" },
 	/* HIST-16, HIST-17 */
 	{ "accepted, rtr", "wait reply", "RtR open tell", "operating" },
-	{ "accept, rtr", "wait consumer", "Reply", "wait rtr" },
-	{ "rtr", "wait rtr", "open tell", "operating" },
 	/* P2P-17, P2P-35 */
 	{ "unmatched", "wait reply", "Terminate tell", "linger" },
 	/* NEG-28, CONN-15 */
@@ -89,24 +83,20 @@ static const struct {
 	{ "local error", "wait reply", "Terminate tell", "linger" },
 	{ "local error", "wait request", "", "done" },
 	{ "local error", "wait consumer", "Reject", "linger" },
-	{ "local error", "wait rtr", "Terminate tell close", "linger" },
 	/* NEG-34, NEG-35 */
 	{ "time over", "connecting", "tell", "done" },
 	{ "time over", "wait reply", "tell", "done" },
 	{ "time over", "wait request", "", "done" },
 	{ "time over", "wait consumer", "", "done" },
-	{ "time over", "wait rtr", "tell close", "done" },
 	{ "time over", "linger", "abort", "done" },
 	{ "consumer gone", "connecting", "tell", "done" },
 	{ "consumer gone", "wait reply", "tell", "done" },
 	{ "consumer gone", "wait request", "", "done" },
 	{ "consumer gone", "wait consumer", "", "done" },
-	{ "consumer gone", "wait rtr", "tell close", "done" },
 	{ "device gone", "connecting", "tell", "done" },
 	{ "device gone", "wait reply", "tell", "done" },
 	{ "device gone", "wait request", "", "done" },
 	{ "device gone", "wait consumer", "", "done" },
-	{ "device gone", "wait rtr", "tell close", "done" },
 	{ "device gone", "linger", "abort", "done" },
 	/* CONN-20, ERR-11 */
 	{ "ended", "operating", "close", "linger" },
@@ -185,7 +175,6 @@ struct past {
 	u8 told, closed, attached, retried;
 	u8 requests, answers, rtrs, terminates;
 	bool accepted;		/* the consumer did */
-	bool rtr;		/* the RtR frame came */
 };
 
 static u32 paths;
@@ -198,8 +187,7 @@ static bool did(const struct mpa_step *step, u32 action)
 static void remember(struct past *past, u32 event, const struct mpa_step *step)
 {
 	past->steps++;
-	past->accepted |= event == MPA_ON_ACCEPT || event == MPA_ON_ACCEPT_RTR;
-	past->rtr |= event == MPA_ON_RTR;
+	past->accepted |= event == MPA_ON_ACCEPT;
 	past->told += did(step, MPA_DO_TELL);
 	past->closed += did(step, MPA_DO_CLOSE);
 	past->attached += did(step, MPA_DO_ATTACH) + did(step, MPA_DO_ATTACH_OPEN);
@@ -216,8 +204,8 @@ static void check_step(struct kunit *test, bool initiator, const struct past *pa
 {
 	bool attach = did(step, MPA_DO_ATTACH) || did(step, MPA_DO_ATTACH_OPEN);
 
-	/* NEG-30: a responder opens the stream by an RtR frame alone */
-	if (!initiator && !past->rtr)
+	/* NEG-30: what the peer sends opens a responder's stream */
+	if (!initiator)
 		KUNIT_EXPECT_FALSE(test, did(step, MPA_DO_ATTACH_OPEN));
 	/* a Terminate needs a peer in Full Operation */
 	if (did(step, MPA_DO_TERMINATE))

@@ -6,7 +6,7 @@
  *
  *	initiator  CONNECTING -> WAIT_REPLY ---------------------------\
  *							    OPERATING -> LINGER -> DONE
- *	responder  WAIT_REQUEST -> WAIT_CONSUMER -> (WAIT_RTR) --------/
+ *	responder  WAIT_REQUEST -> WAIT_CONSUMER ----------------------/
  *
  * Any state may go to LINGER or DONE; WAIT_REPLY goes back to CONNECTING once.
  */
@@ -21,7 +21,6 @@
  * @MPA_WAIT_REPLY:	Request sent (initiator)
  * @MPA_WAIT_REQUEST:	waiting for a Request (responder)
  * @MPA_WAIT_CONSUMER:	the consumer was asked (responder)
- * @MPA_WAIT_RTR:	Reply sent, the RtR frame is due (responder)
  * @MPA_OPERATING:	Full Operation: the stream is the queue pair's
  * @MPA_LINGER:		over; what is left to send goes out, then FIN
  * @MPA_DONE:		nothing more will happen
@@ -32,7 +31,6 @@ enum mpa_state {
 	MPA_WAIT_REPLY,
 	MPA_WAIT_REQUEST,
 	MPA_WAIT_CONSUMER,
-	MPA_WAIT_RTR,
 	MPA_OPERATING,
 	MPA_LINGER,
 	MPA_DONE,
@@ -54,9 +52,7 @@ enum mpa_state {
  * @MPA_ON_ACCEPTED_RTR: the same, and the peer waits for our RtR frame
  * @MPA_ON_UNMATCHED:	an accepting Reply that does not suit us (codes 6, 7)
  * @MPA_ON_REJECTED:	a rejecting Reply
- * @MPA_ON_RTR:		the RtR frame
  * @MPA_ON_ACCEPT:	the consumer accepts
- * @MPA_ON_ACCEPT_RTR:	the same, and the peer will send an RtR frame
  * @MPA_ON_REJECT:	the consumer rejects
  * @MPA_ON_LOCAL_ERROR:	an action could not be carried out, or the consumer asks
  *			for the impossible
@@ -80,9 +76,7 @@ enum mpa_event {
 	MPA_ON_ACCEPTED_RTR,
 	MPA_ON_UNMATCHED,
 	MPA_ON_REJECTED,
-	MPA_ON_RTR,
 	MPA_ON_ACCEPT,
-	MPA_ON_ACCEPT_RTR,
 	MPA_ON_REJECT,
 	MPA_ON_LOCAL_ERROR,
 	MPA_ON_TIME_OVER,
@@ -100,7 +94,7 @@ enum mpa_event {
  * @MPA_DO_ASK:		tell the consumer of the Request
  * @MPA_DO_RTR:		send the RtR frame
  * @MPA_DO_ATTACH:	bind the queue pair; it sends nothing before it received
- *			a valid FPDU (NEG-30)
+ *			a valid FPDU (NEG-30), or the RtR frame if one is due
  * @MPA_DO_ATTACH_OPEN:	bind the queue pair; it may send at once
  * @MPA_DO_REPLY:	send the accepting Reply
  * @MPA_DO_REJECT:	send a rejecting Reply

@@ -33,12 +33,12 @@ def rtr_taken():
                 with Moves(startups_ok=1, startups_failed=0), \
                         opened(WANTS, piece=piece) as conn:
                     assert (conn.reply.flags, conn.reply.rev) == (C | S, 1)
+                    assert program.expect("ESTABLISHED")[1] == "0"
+                    program.expect("posted")
                     conn.quiet(0.1)
-                    assert "ESTABLISHED" not in [line[0] for line in program.seen()]
                     conn.send(rtr, piece)
                     assert conn.hear_send(1) == b"hello"
                     conn.say(conn.message(b"second"))
-                    assert program.expect("ESTABLISHED")[1] == "0"
                     assert program.expect("received")[1] == "6"
                 program.expect("DISCONNECTED")
 
@@ -85,14 +85,12 @@ def rtr_bad():
                     opened(WANTS) as conn:
                 conn.send(octets)
                 conn.ended()
-                assert program.expect("ESTABLISHED")[1] == "-71"
                 program.expect("DISCONNECTED")
         for part in Conn.finish, Conn.reset:
             for n in 0, 1, 19:
                 with Moves(startups_failed=1), opened(WANTS) as conn:
                     conn.send(RTR_FRAME[:n])
                     part(conn)
-                    program.expect("ESTABLISHED")
                     program.expect("DISCONNECTED")
 
 
@@ -107,14 +105,13 @@ def rtr_late():
                 with call() as second:
                     second.ended()
                 conn.ended()
-                assert program.expect("ESTABLISHED")[1] == "-110"
                 program.expect("DISCONNECTED")
 
 
 @test
 def rtr_abandoned():
-    """The program dies while the RtR frame is due: it ends, at the latest in time"""
-    with Settings(rtr_frame=1, startup_timeout_ms=1000 * int(SLOW)):
+    """The program dies while the RtR frame is due: nothing waits for it"""
+    with Settings(rtr_frame=1, startup_timeout_ms=60000):
         for part in None, Conn.reset:
             with listener() as program, Moves(startups_ok=0), opened(WANTS) as conn:
                 program.process.kill()
@@ -223,12 +220,9 @@ def local_error():
                 assert rep.flags & R and not rep.pd, "not rejected"
                 conn.ended()
                 program.expect("unaccepted")
-        with Settings(rtr_frame=1), Moves(startups_failed=1, tx_terminate=1), \
+        with Settings(rtr_frame=1), Moves(startups_failed=1, tx_terminate=0), \
                 opened(frame(REQUEST, C | S, 1, b"B")) as conn:
-            time.sleep(0.2 * SLOW)      # for the program to break its queue pair
-            conn.send(RTR_FRAME)
-            conn.terminated("2/0/5")
-            assert program.expect("ESTABLISHED")[1] == "-22"
+            conn.ended()
             program.expect("DISCONNECTED")
 
 
@@ -331,7 +325,7 @@ def unread():
             conn.echo(4)
             bad = conn.build(conn.message(b"bad"), crc=1)
             conn.sock.settimeout(5 * SLOW)
-            conn.send(bad + bytes(3000000))
+            conn.send(bad + bytes(1000000))
             conn.terminated("2/0/2")
         program.expect("DISCONNECTED")
         with call() as conn:

@@ -40,6 +40,7 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->tx.rtr = open ? agreed->rtr : 0;
 	qp->rx.rtr = open ? 0 : agreed->rtr;
 	qp->rx.first = true;
+	qp->rx.frame_due = !open && agreed->rtr_frame;
 	qp->closing = false;
 	qp->fin = false;
 	qp->ending = false;
@@ -61,7 +62,8 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
  * @qp:		queue pair; the caller holds a reference
  * @ep:		endpoint; a reference is taken
  * @agreed:	what the startup settled
- * @open:	FPDUs may be sent at once, else not before a valid one was received
+ * @open:	FPDUs may be sent at once, else not before a valid one was received, or
+ *		the RtR frame if that is agreed
  *
  * The worker is not woken and socket events still go to the endpoint, see
  * rnic_ep_operate().

@@ -4,8 +4,7 @@
  *
  *	connect() returned 0   exactly one CONNECT_REPLY, good or bad; after a
  *			       good one exactly one CLOSE
- *	accept() returned 0    exactly one ESTABLISHED, good or bad (there is no
- *			       other for it), then exactly one CLOSE
+ *	accept() returned 0    exactly one ESTABLISHED, then exactly one CLOSE
  *	either returned -errno no event at all
  *
  * Every event is sent with ep->lock held, and the queue pair's worker can report
@@ -123,15 +122,16 @@ void rnic_cm_reply(struct rnic_ep *ep, int status)
 }
 
 /**
- * rnic_cm_established() - the startup that was accepted is over
+ * rnic_cm_established() - the startup was accepted
  * @ep:		endpoint, @lock held
- * @status:	0, or why it failed; then rnic_cm_close() follows
+ *
+ * Also while the RtR frame is due. iw_cm answers a consumer that accepts or rejects a
+ * second time before this event by BUG(), so the peer has no say in when it comes.
  */
-void rnic_cm_established(struct rnic_ep *ep, int status)
+void rnic_cm_established(struct rnic_ep *ep)
 {
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_ESTABLISHED,
-		.status = status,
 		.ird = clamp_u8(ep->agreed.ord),
 		.ord = clamp_u8(ep->agreed.ird),
 	};
@@ -293,8 +293,7 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 		return ret;
 	}
 	take_cm_id(ep, cm_id);
-	event = ep->agreed.rtr_frame ? MPA_ON_ACCEPT_RTR : MPA_ON_ACCEPT;
-	ret = rnic_startup(ep, event, 0);
+	ret = rnic_startup(ep, MPA_ON_ACCEPT, 0);
 	if (ret)
 		put_cm_id(ep);
 	return ret;

@@ -102,9 +102,8 @@ static void expire(struct work_struct *work)
 
 static void not_pending(struct rnic_ep *ep)
 {
-	if (ep->pending)
+	if (xchg(&ep->pending, 0))
 		atomic_dec(&ep->dev->cm.pending);
-	ep->pending = false;
 }
 
 static void drop_qp(struct rnic_ep *ep)
@@ -140,15 +139,6 @@ void rnic_ep_reported(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_answered() - the consumer answered: iw_cm does not know it by number
- * @ep:	endpoint, @lock held
- */
-void rnic_ep_answered(struct rnic_ep *ep)
-{
-	unpublish(ep);
-}
-
-/**
  * rnic_ep_operate() - Full Operation: socket events go to the queue pair
  * @ep:	endpoint with @qp attached, @lock held; iw_cm was told
  *
@@ -156,10 +146,24 @@ void rnic_ep_answered(struct rnic_ep *ep)
  */
 void rnic_ep_operate(struct rnic_ep *ep)
 {
-	not_pending(ep);
+	/* Else rnic_ep_opened() follows. */
+	if (!ep->agreed.rtr_frame)
+		not_pending(ep);
 	unpublish(ep);
 	rnic_sock_redirect(&ep->s, rnic_qp_sock_event);
 	rnic_qp_kick(ep->qp);
+}
+
+/**
+ * rnic_ep_opened() - the RtR frame that was due has come
+ * @ep:	endpoint
+ *
+ * Context: any; the caller holds a reference.
+ */
+void rnic_ep_opened(struct rnic_ep *ep)
+{
+	not_pending(ep);
+	rnic_ep_disarm(ep);
 }
 
 /**

@@ -30,7 +30,7 @@ struct rnic_qp;
  * @lock:	protects what follows; may be held when the socket lock is taken
  * @state:	see wire/machine.h
  * @initiator:	we connected
- * @pending:	counted as half-open
+ * @pending:	1 while counted as half-open; no lock
  * @work:	startup and lingering
  * @timer:	one deadline for the whole startup, later for closing
  * @deadline:	in jiffies, 0 when there is none; may be set without @lock
@@ -43,7 +43,7 @@ struct rnic_qp;
  * @rep:	the Reply sent or received
  * @agreed:	outcome
  * @fault:	what a Terminate says that ends the startup
- * @frame:	startup frame being received
+ * @frame:	startup frame being received; an RtR frame under the socket lock
  * @have:	octets of it
  * @peer_pd:	the peer's Private Data, in @frame, valid with @req or @rep
  * @pd:		our Private Data
@@ -61,7 +61,7 @@ struct rnic_ep {
 	struct mutex lock; /* see above */
 	enum mpa_state state;
 	bool initiator;
-	bool pending;
+	int pending;
 	struct work_struct work;
 	struct delayed_work timer;
 	unsigned long deadline;
@@ -93,6 +93,7 @@ void rnic_ep_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
 void rnic_ep_arm(struct rnic_ep *ep, u32 ms);
 void rnic_ep_disarm(struct rnic_ep *ep);
 bool rnic_ep_expired(const struct rnic_ep *ep);
+void rnic_ep_opened(struct rnic_ep *ep);
 struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id);
 int rnic_ep_publish(struct rnic_ep *ep);
 void rnic_ep_cut_short(struct rnic_dev *dev, const struct rnic_qp *qp,
@@ -101,7 +102,6 @@ void rnic_ep_kill_all(struct rnic_dev *dev);
 
 /* ep.c: what a state needs on entry; for startup.c, @ep->lock held */
 void rnic_ep_reported(struct rnic_ep *ep);
-void rnic_ep_answered(struct rnic_ep *ep);
 void rnic_ep_operate(struct rnic_ep *ep);
 void rnic_ep_over(struct rnic_ep *ep);
 void rnic_ep_done(struct rnic_ep *ep);
@@ -120,7 +120,7 @@ void rnic_ep_closed(struct rnic_ep *ep, struct page *tail, u32 off, u32 len);
 /* cm.c: what an endpoint reports; @ep->lock held */
 int rnic_cm_request(struct rnic_ep *ep);
 void rnic_cm_reply(struct rnic_ep *ep, int status);
-void rnic_cm_established(struct rnic_ep *ep, int status);
+void rnic_cm_established(struct rnic_ep *ep);
 void rnic_cm_close(struct rnic_ep *ep);
 int rnic_cm_start_connect(struct rnic_ep *ep);
 

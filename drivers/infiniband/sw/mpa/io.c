@@ -261,6 +261,9 @@ static void raise_event(struct rnic_qp *qp)
 /* Socket locked. */
 static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 {
+	if (qp->rx.frame_due)
+		rnic_stat_inc(qp->dev, rnic_ep_expired(ep) ? RNIC_STAT_STARTUPS_TIMEOUT :
+							     RNIC_STAT_STARTUPS_FAILED);
 	rnic_tx_finish(qp, &ep->s);
 	spin_lock_bh(&qp->lock);
 	qp->state = IB_QPS_ERR;

@@ -130,7 +130,7 @@ static struct rnic_ep *responder(struct rnic_listener *l)
 		atomic_dec(&l->dev->cm.pending);
 		return NULL;
 	}
-	ep->pending = true;
+	ep->pending = 1;
 	ep->listener = l;
 	return ep;
 }

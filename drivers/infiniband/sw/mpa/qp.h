@@ -134,6 +134,7 @@ struct rnic_tx {
  * @ddp:	order state
  * @rtr:	RTR types one of which the first FPDU may be, set of MPA_RTR_*
  * @first:	no FPDU was accepted yet
+ * @frame_due:	the RtR frame comes before the first FPDU
  * @rwqe:	receive of the message being received
  * @have_rwqe:	@rwqe is taken
  * @sgl:	position in @rwqe
@@ -144,6 +145,7 @@ struct rnic_rx {
 	struct ddp_rx ddp;
 	u8 rtr;
 	bool first;
+	bool frame_due;
 	struct rnic_rwqe rwqe;
 	bool have_rwqe;
 	struct rnic_sgl sgl;
@@ -161,7 +163,8 @@ struct rnic_rx {
  * @ep:		connection, with a reference, or NULL; cleared with the socket
  *		locked too, so whoever holds that may go on
  * @busy:	has or had a connection since RESET
- * @setup:	gets one at this moment: its data path is the one's who does that
+ * @setup:	gets one at this moment, or is reset: its data path is the one's who does
+ *		that
  * @fin:	our FIN was asked for (state SQD)
  * @ending:	only what is left moves, and a deadline watches that it does
  * @moved:	octets of both directions when the deadline was set
@@ -291,6 +294,7 @@ void rnic_sent_complete(struct rnic_qp *qp);
 void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u32 inval_stag,
 			bool invalidated, bool solicited);
 void rnic_qp_flush(struct rnic_qp *qp);
+void rnic_qp_discard(struct rnic_qp *qp);
 
 /* hold.c */
 void rnic_hold_init(struct rnic_qp *qp);

@@ -24,6 +24,7 @@
  * looked at (ERR-09); what still arrives is consumed unseen.
  */
 #include "dev.h"
+#include "ep.h"
 #include "mr.h"
 #include "qp.h"
 #include "srq.h"
@@ -397,6 +398,64 @@ static bool rx_piece(void *ctx, const u8 *data, u32 len)
 	return p->done < RX_BUDGET;
 }
 
+/* The next @n unread octets, to plain memory: done with them. */
+static void take(struct rnic_sock *s, void *to, u32 n)
+{
+	struct kvec kv = { .iov_base = to, .iov_len = n };
+	struct rnic_cursor at;
+	struct iov_iter it;
+
+	iov_iter_kvec(&it, ITER_DEST, &kv, 1, n);
+	rnic_sock_rewind(s, &at, 0);
+	rnic_sock_copy(s, &at, &it, n);
+	rnic_sock_consume(s, n);
+}
+
+/* 1: it is whole; 0: not yet; negative: it is none. Never read beyond it (NEG-37). */
+static int read_rtr_frame(struct rnic_sock *s, struct rnic_ep *ep)
+{
+	struct mpa_frame f;
+	enum wire_err err;
+	const u8 *pd;
+	u32 need, n;
+
+	for (;;) {
+		need = mpa_frame_need(ep->frame, ep->have, MPA_RTR, &err);
+		if (err)
+			return -EPROTO;
+		if (ep->have == need)
+			return mpa_frame_parse(&f, ep->frame, MPA_RTR, &pd) ? -EPROTO : 1;
+		n = min(need - ep->have, rnic_sock_unread(s));
+		if (!n)
+			return 0;
+		take(s, ep->frame + ep->have, n);
+		ep->have += n;
+	}
+}
+
+/*
+ * The frame of seed 003 behind our Reply: it says that the peer is ready, no more.
+ *
+ * Return: it has come, and FPDUs may follow.
+ */
+static bool rx_rtr_frame(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	int ret = read_rtr_frame(s, qp->ep);
+
+	if (ret < 0)
+		rnic_qp_fail(qp, WIRE_MPA_FRAME, false);
+	if (!ret)
+		qp->rx.eof = rnic_sock_peer_closed(s);
+	if (ret <= 0)
+		return false;
+	qp->rx.frame_due = false;
+	qp->tx.open = true;
+	rnic_stat_inc(qp->dev, RNIC_STAT_STARTUPS_OK);
+	if (!qp->ending)
+		rnic_ep_opened(qp->ep);
+	return true;
+}
+
 /**
  * rnic_rx_run() - handle what has arrived
  * @qp:	queue pair, attached
@@ -411,7 +470,7 @@ bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s)
 	struct mpa_rx *mpa = &qp->rx.mpa;
 
 	rnic_sock_assert_locked(s);
-	if (qp->closing)
+	if (qp->closing || (qp->rx.frame_due && !rx_rtr_frame(qp, s)))
 		return false;
 	rnic_sock_rewind(s, &p.fpdu, 0);
 	rnic_sock_rewind(s, &p.at, mpa->seen);

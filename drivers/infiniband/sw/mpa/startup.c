@@ -73,10 +73,16 @@ static int do_rtr(struct rnic_ep *ep, int status)
 	return send_frame(ep, &f, NULL);
 }
 
-/* Since it is attached the queue pair may set a deadline for its close. */
+/*
+ * Since it is attached the queue pair may set a deadline for its close. That of the
+ * startup goes on while the RtR frame is due.
+ */
 static int do_attach(struct rnic_ep *ep, int status)
 {
-	rnic_ep_disarm(ep);
+	if (ep->agreed.rtr_frame)
+		ep->have = 0;
+	else
+		rnic_ep_disarm(ep);
 	return rnic_qp_attach(ep->qp, ep, &ep->agreed, false);
 }
 
@@ -92,11 +98,8 @@ static int do_attach_open(struct rnic_ep *ep, int status)
  */
 static int do_reply(struct rnic_ep *ep, int status)
 {
-	int ret = send_frame(ep, &ep->rep, ep->pd);
-
-	if (!ret || ep->agreed.rtr_frame)
-		return ret;
-	rnic_qp_error(ep->qp);
+	if (send_frame(ep, &ep->rep, ep->pd))
+		rnic_qp_error(ep->qp);
 	return 0;
 }
 
@@ -129,7 +132,7 @@ static int do_tell(struct rnic_ep *ep, int status)
 	if (ep->initiator)
 		rnic_cm_reply(ep, status);
 	else
-		rnic_cm_established(ep, status);
+		rnic_cm_established(ep);
 	return 0;
 }
 
@@ -178,10 +181,13 @@ static int carry_out(struct rnic_ep *ep, unsigned long todo, int status)
 static void count(struct rnic_ep *ep, enum mpa_event event)
 {
 	switch (event) {
+	case MPA_ON_ACCEPT:
+		/* Not through while the RtR frame is due: see rx_rtr_frame(). */
+		if (ep->agreed.rtr_frame)
+			break;
+		fallthrough;
 	case MPA_ON_ACCEPTED:
 	case MPA_ON_ACCEPTED_RTR:
-	case MPA_ON_ACCEPT:
-	case MPA_ON_RTR:
 		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_OK);
 		break;
 	case MPA_ON_REJECTED:
@@ -196,7 +202,6 @@ static void count(struct rnic_ep *ep, enum mpa_event event)
 		break;
 	case MPA_ON_TCP_UP:
 	case MPA_ON_REQUEST:
-	case MPA_ON_ACCEPT_RTR:
 		break;
 	default:
 		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_FAILED);
@@ -209,10 +214,6 @@ static void enter(struct rnic_ep *ep, enum mpa_state state)
 	switch (state) {
 	case MPA_WAIT_CONSUMER:
 		rnic_ep_reported(ep);
-		break;
-	case MPA_WAIT_RTR:
-		rnic_ep_answered(ep);
-		ep->have = 0;
 		break;
 	case MPA_OPERATING:
 		rnic_ep_operate(ep);
@@ -343,25 +344,12 @@ static enum mpa_event request_arrived(struct rnic_ep *ep, int *status)
 	return early ? early : MPA_ON_REQUEST;
 }
 
-/* It says nothing but that it is there. */
-static enum mpa_event rtr_arrived(struct rnic_ep *ep, int *status)
-{
-	struct mpa_frame f;
-	const u8 *pd;
-
-	if (mpa_frame_parse(&f, ep->frame, MPA_RTR, &pd))
-		return MPA_ON_BAD_FRAME;
-	*status = 0;
-	return MPA_ON_RTR;
-}
-
 static const struct {
 	enum mpa_kind kind;
 	enum mpa_event (*arrived)(struct rnic_ep *ep, int *status);
 } due[MPA_STATES] = {
 	[MPA_WAIT_REPLY]	= { MPA_REPLY, reply_arrived },
 	[MPA_WAIT_REQUEST]	= { MPA_REQUEST, request_arrived },
-	[MPA_WAIT_RTR]		= { MPA_RTR, rtr_arrived },
 };
 
 /* Read the frame that is due, never beyond it: FPDUs may follow (NEG-37). */
@@ -394,7 +382,6 @@ static enum mpa_event happened(struct rnic_ep *ep, int *status)
 		return tcp_progress(ep, status);
 	case MPA_WAIT_REPLY:
 	case MPA_WAIT_REQUEST:
-	case MPA_WAIT_RTR:
 		return frame_progress(ep, status);
 	case MPA_WAIT_CONSUMER:
 		return rnic_startup_early(ep, status);

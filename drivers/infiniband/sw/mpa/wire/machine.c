@@ -9,9 +9,6 @@
  *	the Reply is still ours to send	it rejects, then TCP is closed (NEG-23)
  *	FPDUs may be sent by us		a Terminate, code 5 to 7 (P2P-17, P2P-35,
  *					P2P-41), then TCP is closed
- *
- * A responder in MPA_WAIT_RTR has neither a Reply nor FPDUs to send: it closes. A
- * local error there means that the RtR frame has come, and could not be followed.
  */
 #include <linux/bits.h>
 #include <linux/stddef.h>
@@ -57,22 +54,11 @@ static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 		[MPA_ON_CLOSED]		= TO(DONE, 0),
 		[MPA_ON_OCTETS]		= TO(DONE, 0),
 		[MPA_ON_ACCEPT]		= TO(OPERATING, DO(ATTACH) | DO(REPLY) | DO(TELL)),
-		[MPA_ON_ACCEPT_RTR]	= TO(WAIT_RTR, DO(REPLY)),
 		[MPA_ON_REJECT]		= TO(LINGER, DO(REJECT)),
 		[MPA_ON_LOCAL_ERROR]	= TO(LINGER, DO(REJECT)),
 		[MPA_ON_TIME_OVER]	= TO(DONE, 0),
 		[MPA_ON_CONSUMER_GONE]	= TO(DONE, 0),
 		[MPA_ON_DEVICE_GONE]	= TO(DONE, 0),
-	},
-	/* The consumer accepted: it has to be told, good or bad, and of the end. */
-	[MPA_WAIT_RTR] = {
-		[MPA_ON_CLOSED]		= TO(DONE, DO(TELL) | DO(CLOSE)),
-		[MPA_ON_BAD_FRAME]	= TO(DONE, DO(TELL) | DO(CLOSE)),
-		[MPA_ON_RTR]		= TO(OPERATING, DO(ATTACH_OPEN) | DO(TELL)),
-		[MPA_ON_LOCAL_ERROR]	= TO(LINGER, DO(TERMINATE) | DO(TELL) | DO(CLOSE)),
-		[MPA_ON_TIME_OVER]	= TO(DONE, DO(TELL) | DO(CLOSE)),
-		[MPA_ON_CONSUMER_GONE]	= TO(DONE, DO(TELL) | DO(CLOSE)),
-		[MPA_ON_DEVICE_GONE]	= TO(DONE, DO(TELL) | DO(CLOSE)),
 	},
 	/* All else is the queue pair's, its deadline too. */
 	[MPA_OPERATING] = {
