@@ -81,7 +81,7 @@ static const struct {
 	/* P2P-41: a Terminate where FPDUs may be sent; GAP-05: else a reject */
 	{ "local error", "connecting", "tell", "done" },
 	{ "local error", "wait reply", "Terminate tell", "linger" },
-	{ "local error", "wait request", "", "done" },
+	{ "local error", "wait request", "Reject", "linger" },
 	{ "local error", "wait consumer", "Reject", "linger" },
 	/* NEG-34, NEG-35 */
 	{ "time over", "connecting", "tell", "done" },

@@ -11,7 +11,7 @@
 FAILSLAB=/sys/kernel/debug/failslab
 
 # sites: "ADDRESS FUNCTION CALLED" of each call of the module to the slab allocator, or
-# to what makes a socket, the address being that behind the call, where it runs
+# to what calls it, the address being that behind the call, where it runs
 sites() {
 	local base at name called
 	[ -d "$FAILSLAB" ] || fail "this kernel has no failslab"
@@ -19,13 +19,16 @@ sites() {
 	base=$(cat "/sys/module/$MODULE_NAME/sections/.text")
 	objdump -dr -j .text "$MODULE" | awk '
 		/^[0-9a-f]+ <.*>:$/ { name = substr($2, 2, length($2) - 3) }
-		/R_X86_64_PLT32/ && $3 ~ /^(k[mcz]alloc|__kmalloc|kmemdup|kmem_cache_alloc|kernel_accept|sock_create_kern)/ {
+		{ sub(/:/, "", $1) }
+		indirect { print $1, 0, name, "iw_cm" }
+		{ indirect = name == "rnic_cm_request" && /call +\*/ }
+		/R_X86_64_PLT32/ &&
+		$3 ~ /^(k[mcz]alloc|__kmalloc|kmemdup|kmem_cache_alloc)|^(__xa_alloc|kernel_accept|sock_create_kern)/ {
 			sub(/-.*/, "", $3)
-			sub(/:/, "", $1)
-			print $1, name, $3
+			print $1, 4, name, $3
 		}' |
-		while read -r at name called; do
-			printf '0x%x %s %s\n' $((base + 16#$at + 4)) "$name" "$called"
+		while read -r at behind name called; do
+			printf '0x%x %s %s\n' $((base + 16#$at + behind)) "$name" "$called"
 		done >"$WORK/sites"
 	[ "$(wc -l <"$WORK/sites")" -ge 8 ] || fail "too few calls found in $MODULE"
 }

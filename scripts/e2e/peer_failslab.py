@@ -16,13 +16,13 @@ def write(name, value):
 
 class Fails:
     """with Fails(address): the next allocation by the call there fails, and it must"""
-    def __init__(self, at):
-        self.at = at
+    def __init__(self, at, times=1):
+        self.at, self.times = at, times
 
     def __enter__(self):
         for name, value in (("probability", 0), ("ignore-gfp-wait", "N"), ("verbose", 0),
                             ("stacktrace-depth", 32), ("require-start", self.at),
-                            ("require-end", self.at + 1), ("times", 1),
+                            ("require-end", self.at + 1), ("times", self.times),
                             ("probability", 100)):
             write(name, value)
 
@@ -60,6 +60,15 @@ def accepter_fails(program, at, request):
         program.expect("unaccepted")
 
 
+def asking_fails(at, times, full):
+    """The program cannot be asked: a reject, and no word of it (NEG-23)"""
+    with Fails(at, times), Moves(startups_failed=1, backlog_overflow=int(full)), call() as conn:
+        conn.send(frame(REQUEST, C, 1, b"e"))
+        rep = conn.startup()
+        assert rep.flags & R and not rep.pd, "not rejected"
+        conn.ended()
+
+
 def request_fails(at):
     """The Request cannot be made: the program is told"""
     with listening(), Program() as program, Fails(at), Moves(startups_failed=1):
@@ -72,6 +81,12 @@ def startup():
     """No memory for Read queues or frames: Terminate code 5, a reject (P2P-41)"""
     for at in sites("send_frame"):
         request_fails(at)
+    with serving() as program:
+        for at in sites("rnic_ep_publish"):
+            asking_fails(at, 2, False)      # XArray tries again by itself
+        for at in sites("rnic_cm_request"):
+            asking_fails(at, 1, True)
+        assert not program.seen(), "the program was told"
     for at in sites("rnic_readq_init"):
         for reply in ACCEPT, enhanced(REPLY, C, PEER | 4, OFFER_WRITE | 4):
             caller_fails(at, reply)

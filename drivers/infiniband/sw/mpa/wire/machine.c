@@ -45,7 +45,8 @@ static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 		[MPA_ON_OCTETS]		= TO(DONE, 0),
 		[MPA_ON_BAD_FRAME]	= TO(DONE, 0),
 		[MPA_ON_REQUEST]	= TO(WAIT_CONSUMER, DO(ASK)),
-		[MPA_ON_LOCAL_ERROR]	= TO(DONE, 0),
+		/* The consumer could not be asked. */
+		[MPA_ON_LOCAL_ERROR]	= TO(LINGER, DO(REJECT)),
 		[MPA_ON_TIME_OVER]	= TO(DONE, 0),
 		[MPA_ON_CONSUMER_GONE]	= TO(DONE, 0),
 		[MPA_ON_DEVICE_GONE]	= TO(DONE, 0),
