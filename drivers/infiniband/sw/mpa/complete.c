@@ -157,3 +157,27 @@ void rnic_qp_flush(struct rnic_qp *qp)
 	if (again)
 		rnic_qp_kick(qp);
 }
+
+/**
+ * rnic_qp_discard() - forget everything posted, without a completion
+ * @qp:	queue pair without a connection; its data path is the caller's
+ *
+ * Each queue is emptied once at most, as in rnic_qp_flush().
+ */
+void rnic_qp_discard(struct rnic_qp *qp)
+{
+	struct rnic_wqe wqe;
+	u32 i;
+
+	qp->tx.msg = RNIC_TX_NONE;
+	qp->tx.waits = false;
+	qp->rx.have_rwqe = false;
+	qp->sent_head = qp->sent_tail;
+	for (i = 0; i < qp->sq.size && rnic_sq_pop(&qp->sq, &wqe); i++)
+		;
+	/* Gives back the last. */
+	rnic_sq_pending(&qp->sq);
+	for (i = 0; !qp->srq && i < qp->rq.size; i++)
+		if (!rnic_rq_pop(&qp->rq, &qp->rx.rwqe))
+			break;
+}

@@ -213,14 +213,16 @@ static int to_reset(struct rnic_qp *qp)
 	if (qp->ep || qp->setup)
 		return -EBUSY;
 	qp->state = IB_QPS_RESET;
-	qp->busy = true;
+	qp->setup = true;
 	return 0;
 }
 
 static void finish_reset(struct rnic_qp *qp)
 {
 	flush_work(&qp->work);
+	rnic_qp_discard(qp);
 	spin_lock_bh(&qp->lock);
+	qp->setup = false;
 	qp->busy = false;
 	spin_unlock_bh(&qp->lock);
 }
