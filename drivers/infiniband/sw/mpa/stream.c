@@ -185,6 +185,16 @@ bool rnic_sock_room(const struct rnic_sock *s)
 	return false;
 }
 
+/* To a network device without scatter-gather. TCP's own way around would sleep. */
+static int push_copy(struct sock *sk, struct page *page, u32 off, u32 len, int flags)
+{
+	struct bio_vec bv = { .bv_page = page, .bv_offset = off, .bv_len = len };
+	struct msghdr msg = { .msg_flags = flags };
+
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bv, 1, len);
+	return tcp_sendmsg_locked(sk, &msg, len);
+}
+
 /**
  * rnic_sock_push() - hand octets of a page to TCP, by reference
  * @s:		socket, locked
@@ -207,7 +217,10 @@ int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, boo
 	if (more)
 		flags |= MSG_MORE;
 	sk->sk_allocation = rnic_sock_gfp(s);
-	ret = tcp_sendpage_locked(sk, page, off, len, flags);
+	if (sk->sk_route_caps & NETIF_F_SG)
+		ret = tcp_sendpage_locked(sk, page, off, len, flags);
+	else
+		ret = push_copy(sk, page, off, len, flags);
 	sk->sk_allocation = GFP_NOIO;
 	return ret;
 }
