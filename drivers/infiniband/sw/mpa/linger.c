@@ -61,12 +61,15 @@ static bool push_tail(struct rnic_ep *ep)
  */
 enum mpa_event rnic_linger_on(struct rnic_ep *ep)
 {
+	/* Before what has arrived is dropped: behind its FIN nothing comes. */
+	bool closed = rnic_sock_peer_closed(&ep->s);
+
 	lockdep_assert_held(&ep->lock);
 	if (!push_tail(ep))
 		return MPA_ON_NOTHING;
 	drop_tail(ep);
 	rnic_sock_shut(&ep->s);
-	return rnic_sock_peer_closed(&ep->s) ? MPA_ON_FLUSHED : MPA_ON_NOTHING;
+	return closed ? MPA_ON_FLUSHED : MPA_ON_NOTHING;
 }
 
 /**
