@@ -166,14 +166,16 @@ static void welcome(struct rnic_port *port, struct rnic_sock *s)
 /*
  * When accept fails, mostly for want of memory, the connections still wait and TCP
  * tells of new ones only: come again for them. -EINVAL is the end, somebody killed
- * the socket (ss -K).
+ * the socket (ss -K). A port that closes waits for this, and those who call meanwhile
+ * do not prolong it.
  */
 static void port_work(struct work_struct *work)
 {
 	struct rnic_port *port = container_of(to_delayed_work(work), struct rnic_port, work);
+	bool closing;
 	int ret;
 
-	for (;;) {
+	do {
 		struct rnic_sock s = {};
 
 		ret = rnic_sock_accept(&port->s, &s);
@@ -181,8 +183,9 @@ static void port_work(struct work_struct *work)
 			break;
 		mutex_lock(&ports_lock);
 		welcome(port, &s);
+		closing = list_empty(&port->listeners);
 		mutex_unlock(&ports_lock);
-	}
+	} while (!closing);
 	if (ret != -EAGAIN && ret != -EINVAL)
 		queue_delayed_work(rnic_wq, &port->work, ACCEPT_AGAIN);
 }
@@ -300,13 +303,14 @@ static bool asks_all(const struct sockaddr_storage *addr)
  */
 static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backlog)
 {
+	struct net *net = listener_net(l->cm_id);
 	int ret;
 
-	if (!ndev || !net_eq(dev_net(ndev), listener_net(l->cm_id)))
+	if (!ndev || !net_eq(dev_net(ndev), net))
 		return asks_all(&l->cm_id->m_local_addr) ? 0 : -ENODEV;
 	mutex_lock(&listen_lock);
 	mutex_lock(&ports_lock);
-	ret = listener_add(l, dev_net(ndev), backlog);
+	ret = listener_add(l, net, backlog);
 	mutex_unlock(&ports_lock);
 	mutex_unlock(&listen_lock);
 	return ret;
