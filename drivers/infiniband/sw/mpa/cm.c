@@ -251,12 +251,13 @@ static int connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
 	struct rnic_ep *ep = rnic_ep_new(rnic_dev(cm_id->device), true);
+	unsigned int noio;
 	int ret;
 
 	if (!ep)
 		return -ENOMEM;
 	rnic_ep_get(ep);
-	mutex_lock(&ep->lock);
+	noio = rnic_ep_lock(ep);
 	take_cm_id(ep, cm_id);
 	ret = connect(ep, param);
 	if (ret) {
@@ -267,7 +268,7 @@ int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		/* Over lo TCP may be through already. */
 		rnic_ep_kick(ep);
 	}
-	mutex_unlock(&ep->lock);
+	rnic_ep_unlock(ep, noio);
 	rnic_ep_put(ep);
 	return ret;
 }
@@ -318,13 +319,14 @@ static struct rnic_ep *requested_ep(struct iw_cm_id *cm_id)
 int rnic_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
 	struct rnic_ep *ep = requested_ep(cm_id);
+	unsigned int noio;
 	int ret;
 
 	if (!ep)
 		return -ECONNABORTED;
-	mutex_lock(&ep->lock);
+	noio = rnic_ep_lock(ep);
 	ret = accept_request(ep, cm_id, param);
-	mutex_unlock(&ep->lock);
+	rnic_ep_unlock(ep, noio);
 	rnic_ep_put(ep);
 	return ret;
 }
@@ -341,15 +343,16 @@ int rnic_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 int rnic_cm_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 {
 	struct rnic_ep *ep = requested_ep(cm_id);
+	unsigned int noio;
 
 	if (!ep)
 		return 0;
-	mutex_lock(&ep->lock);
+	noio = rnic_ep_lock(ep);
 	if (ep->state == MPA_WAIT_CONSUMER) {
 		set_pd(ep, pd, pd_len);	/* better without than not at all */
 		rnic_startup(ep, MPA_ON_REJECT, 0);
 	}
-	mutex_unlock(&ep->lock);
+	rnic_ep_unlock(ep, noio);
 	rnic_ep_put(ep);
 	return 0;
 }

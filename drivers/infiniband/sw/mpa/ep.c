@@ -43,7 +43,7 @@ struct rnic_ep *rnic_ep_get(struct rnic_ep *ep)
 	return ep;
 }
 
-/* Context: process. */
+/* Context: process; any when it is not the last reference. */
 void rnic_ep_put(struct rnic_ep *ep)
 {
 	kref_put(&ep->ref, ep_free);
@@ -172,7 +172,6 @@ void rnic_ep_opened(struct rnic_ep *ep)
  */
 void rnic_ep_over(struct rnic_ep *ep)
 {
-	not_pending(ep);
 	unpublish(ep);
 	drop_qp(ep);
 }
@@ -190,6 +189,8 @@ void rnic_ep_done(struct rnic_ep *ep)
 	if (ep->s.sock)
 		rnic_sock_unhook(&ep->s);
 	rnic_ep_disarm(ep);
+	/* Also of one that lingered: a peer could have many of them. */
+	not_pending(ep);
 	rnic_ep_over(ep);
 	rnic_linger_end(ep);
 	rnic_ep_put(ep);

@@ -7,6 +7,7 @@
 
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/sched/mm.h>
 #include <linux/workqueue.h>
 #include <wire/machine.h>
 #include <wire/startup.h>
@@ -43,8 +44,8 @@ struct rnic_qp;
  * @rep:	the Reply sent or received
  * @agreed:	outcome
  * @fault:	what a Terminate says that ends the startup
- * @frame:	startup frame being received; an RtR frame under the socket lock
- * @have:	octets of it
+ * @frame:	startup frame being received; an RtR frame: under the socket lock
+ * @have:	octets of it, likewise
  * @peer_pd:	the peer's Private Data, in @frame, valid with @req or @rep
  * @pd:		our Private Data
  * @pd_len:	octets of it
@@ -83,6 +84,22 @@ struct rnic_ep {
 	u32 tail_off;
 	u32 tail_len;
 };
+
+/*
+ * Without I/O while the lock is held: startups run one at a time, and what memory is
+ * reclaimed by may wait for one of them.
+ */
+static inline unsigned int rnic_ep_lock(struct rnic_ep *ep)
+{
+	mutex_lock(&ep->lock);
+	return memalloc_noio_save();
+}
+
+static inline void rnic_ep_unlock(struct rnic_ep *ep, unsigned int noio)
+{
+	memalloc_noio_restore(noio);
+	mutex_unlock(&ep->lock);
+}
 
 /* ep.c */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator);

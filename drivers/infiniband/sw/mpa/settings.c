@@ -242,5 +242,5 @@ void rnic_settings_init(struct rnic_settings *set)
 	set->rtr = MPA_RTR_ALL;
 	set->rtr_frame = false;
 	set->startup_timeout_ms = 10000;
-	set->max_pending = 256;
+	set->max_pending = 1024;
 }

@@ -14,7 +14,6 @@
  * Request waits for the consumer, so a Request that iw_cm dropped is not kept.
  */
 #include <linux/bitops.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <wire/ddp.h>
 
@@ -409,18 +408,15 @@ static bool cut_short(struct rnic_ep *ep)
 void rnic_startup_work(struct work_struct *work)
 {
 	struct rnic_ep *ep = container_of(work, struct rnic_ep, work);
-	/* What memory is reclaimed by may wait for this very connection. */
-	unsigned int noio = memalloc_noio_save();
+	unsigned int noio = rnic_ep_lock(ep);
 	enum mpa_event event;
 	int status = 0;
 
-	mutex_lock(&ep->lock);
 	if (!cut_short(ep)) {
 		event = happened(ep, &status);
 		if (event)
 			rnic_startup(ep, event, status);
 	}
-	mutex_unlock(&ep->lock);
+	rnic_ep_unlock(ep, noio);
 	rnic_ep_put(ep);
-	memalloc_noio_restore(noio);
 }
