@@ -281,7 +281,9 @@ int rnic_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	spin_unlock_bh(&qp->lock);
 	if (!ret && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		finish_reset(qp);
-	if (!ret && mask & IB_QP_STATE)
+	/* To the others, which rdma_cm sets by habit, the worker has nothing to do. */
+	if (!ret && mask & IB_QP_STATE &&
+	    (attr->qp_state == IB_QPS_RESET || attr->qp_state > IB_QPS_RTS))
 		rnic_qp_kick(qp);
 	return ret;
 }
