@@ -32,6 +32,13 @@ once() {
 		serve server b iperf3 -s -1 -p "$PORT"
 		run client a iperf3 -c "$B4" -p "$PORT" -n $((size * n)) -l "$size"
 		;;
+	connect)	# from nothing to nothing; the server never ends
+		serve server b cmtime -b "$B4" -p "$PORT" -c "$n"
+		run client a cmtime -s "$B4" -p "$PORT" -c "$n"
+		stop server
+		echo $(($(busy) - before))
+		return
+		;;
 	*)
 		args=(-R -F -p "$PORT" -s "$size" -n "$n")
 		case $op in

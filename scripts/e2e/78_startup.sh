@@ -12,6 +12,7 @@ startup_test rtr_taken 60 "the RtR frame opens the responder (HIST-16, HIST-17)"
 startup_test rtr_and_fpdu 60 "FPDUs behind an RtR frame, Markers, IPv6 (NEG-39)"
 startup_test rtr_bad 60 "another frame, or none, where the RtR frame is due (HIST-18)"
 startup_test rtr_late 60 "the deadline and max_pending cover the RtR frame (NEG-35)"
+startup_test rtr_opened 60 "behind the RtR frame no deadline and no max_pending (NEG-35)"
 startup_test rtr_abandoned 60 "the program dies while the RtR frame is due (CONN-24)"
 startup_test rtr_not_wanted 60 "no RtR frame without the setting, S and revision 1 (GAP-03)"
 startup_test rtr_sent 60 "the initiator sends an RtR frame when the Reply has S (HIST-17)"
@@ -32,10 +33,6 @@ rtr_frame_on() {
 	for dev in "$@"; do
 		echo 1 >"/sys/class/infiniband/$dev/mpa/rtr_frame"
 	done
-}
-
-moved() {		# COUNTER of mpa0
-	cat "/sys/class/infiniband/mpa0/ports/1/hw_counters/$1"
 }
 
 scenario startup_rtr_setting 15 "the setting rtr_frame: default, good and bad values"
@@ -65,9 +62,9 @@ startup_rtr_mixed() {
 	local ok
 	dirty
 	rtr_frame_on mpa0
-	ok=$(moved startups_ok)
+	ok=$(hw_counter mpa0 startups_ok)
 	rping_pair b a "$B4" 4096
 	rping_pair a b "$A4" 4096
-	[ "$(moved startups_ok)" -gt "$ok" ] || fail "no connection"
-	[ "$(moved startups_failed)" = 0 ] || fail "a startup failed"
+	[ "$(hw_counter mpa0 startups_ok)" -gt "$ok" ] || fail "no connection"
+	[ "$(hw_counter mpa0 startups_failed)" = 0 ] || fail "a startup failed"
 }

@@ -4,7 +4,7 @@ import os
 
 from peer import C, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, V4, enhanced, frame
 from peer_device import (
-    ACCEPT, Called, Moves, Program, call, listening, main, serving, test)
+    ACCEPT, Called, Moves, Program, call, listening, main, opened, serving, test)
 
 FAILSLAB = "/sys/kernel/debug/failslab/"
 
@@ -62,11 +62,13 @@ def accepter_fails(program, at, request):
 
 def asking_fails(at, times, full):
     """The program cannot be asked: a reject, and no word of it (NEG-23)"""
-    with Fails(at, times), Moves(startups_failed=1, backlog_overflow=int(full)), call() as conn:
-        conn.send(frame(REQUEST, C, 1, b"e"))
-        rep = conn.startup()
-        assert rep.flags & R and not rep.pd, "not rejected"
-        conn.ended()
+    for request in frame(REQUEST, C, 1, b"e"), enhanced(REQUEST, C, 1, 1, b"e"):
+        with Fails(at, times), call() as conn, \
+                Moves(startups_failed=1, backlog_overflow=int(full)):
+            conn.send(request)
+            rep = conn.startup()
+            assert rep.flags & R, "not rejected"
+            conn.ended()
 
 
 def request_fails(at):
@@ -82,8 +84,11 @@ def startup():
     for at in sites("send_frame"):
         request_fails(at)
     with serving() as program:
+        with opened() as conn:      # so that the number is not the first one
+            conn.echo(5)
+        program.expect("freed")
         for at in sites("rnic_ep_publish"):
-            asking_fails(at, 2, False)      # XArray tries again by itself
+            asking_fails(at, 4, False)      # XArray tries twice, and from the first again
         for at in sites("rnic_cm_request"):
             asking_fails(at, 1, True)
         assert not program.seen(), "the program was told"

@@ -12,7 +12,7 @@ from peer import (
     C, Conn, F5, M, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, RESPONSE, S, SLOW, V4, V6,
     enhanced, fpdu, frame, read_request)
 from peer_device import (
-    ACCEPT, Called, Moves, Settings, call, listener, main, opened, serving, test)
+    ACCEPT, ECHO, Called, Moves, Settings, call, listener, main, opened, serving, test)
 
 # By its octets (HIST-18); in text it would be "Rtr"
 RTR = bytes.fromhex("4d504120494420527452204672616d65")
@@ -88,7 +88,7 @@ def rtr_bad():
                 program.expect("DISCONNECTED")
         for part in Conn.finish, Conn.reset:
             for n in 0, 1, 19:
-                with Moves(startups_failed=1), opened(WANTS) as conn:
+                with Moves(startups_failed=1, conn_reset=0), opened(WANTS) as conn:
                     conn.send(RTR_FRAME[:n])
                     part(conn)
                     program.expect("DISCONNECTED")
@@ -106,6 +106,22 @@ def rtr_late():
                     second.ended()
                 conn.ended()
                 program.expect("DISCONNECTED")
+
+
+@test
+def rtr_opened():
+    """Behind it the connection is one like any other: no deadline, not half-open"""
+    with Settings(rtr_frame=1, startup_timeout_ms=500 * int(SLOW), max_pending=1), \
+            serving() as program, Moves(startups_timeout=0):
+        with opened(WANTS) as conn:
+            conn.send(RTR_FRAME)
+            assert conn.hear_send(1) == b"hello"
+            with opened(ECHO) as second:
+                second.echo(5)
+            time.sleep(SLOW)
+            conn.say(conn.message(b"alive"))
+            assert program.expect("received")[1] == "5"
+            assert program.expect("received")[1] == "5"
 
 
 @test

@@ -234,7 +234,8 @@ static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep, bool unread)
 		return false;
 	if (broken || qp->rx.mpa.seen) {
 		qp->event = IB_EVENT_QP_FATAL;
-		rnic_stat_inc(qp->dev, RNIC_STAT_CONN_RESET);
+		if (!qp->rx.frame_due)
+			rnic_stat_inc(qp->dev, RNIC_STAT_CONN_RESET);
 	}
 	return true;
 }
@@ -261,9 +262,10 @@ static void raise_event(struct rnic_qp *qp)
 /* Socket locked. */
 static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	if (qp->rx.frame_due)
-		rnic_stat_inc(qp->dev, rnic_ep_expired(ep) ? RNIC_STAT_STARTUPS_TIMEOUT :
-							     RNIC_STAT_STARTUPS_FAILED);
+	if (qp->rx.frame_due && rnic_ep_expired(ep) && !qp->ending)
+		rnic_stat_inc(qp->dev, RNIC_STAT_STARTUPS_TIMEOUT);
+	else if (qp->rx.frame_due)
+		rnic_stat_inc(qp->dev, RNIC_STAT_STARTUPS_FAILED);
 	rnic_tx_finish(qp, &ep->s);
 	spin_lock_bh(&qp->lock);
 	qp->state = IB_QPS_ERR;
