@@ -5,6 +5,7 @@ A peer that can say anything, right or wrong, in either role. Nothing here comes
 from the engine; CRC and framing were checked against the vectors of the
 specifications (see self_test). What tests need besides is in peer_device.py.
 """
+import contextlib
 import ctypes
 import os
 import select
@@ -17,6 +18,13 @@ SLOW = float(os.environ.get("E2E_SLOW", "1"))
 DEVICE = "mpa1"
 PORT = int(os.environ.get("PORT", "10000"))
 V4, V6 = ("10.77.0.1", "10.77.0.2"), ("fd77::1", "fd77::2")
+
+
+class Way:
+    """How a test is run: the addresses of both ends, and whether the first octets of
+    all that we send come one by one (main() in peer_device.py)"""
+    addresses, by_octets = V4, False
+    BEGINNING = 40
 
 TABLE = []
 for n in range(256):
@@ -163,7 +171,14 @@ class Conn:
     def __exit__(self, *_):
         self.sock.close()
 
-    def send(self, octets, piece=None):
+    def send(self, octets, piece=None, together=False):
+        """piece: its segments; together: one way or the other they would mean more"""
+        if Way.by_octets and not piece and not together:
+            for octet in octets[:Way.BEGINNING]:
+                # what is closed before it was all said is looked at by who tests
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    self.sock.sendall(bytes([octet]))
+            octets = octets[Way.BEGINNING:]
         piece = piece or len(octets) or 1
         for i in range(0, len(octets), piece):
             self.sock.sendall(octets[i:i + piece])

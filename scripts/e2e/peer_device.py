@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 from peer import (
-    C, Conn, DEVICE, PORT, R, READ, REPLY, REQUEST, RESPONSE, SEND, SLOW, V4, WRITE,
+    C, Conn, DEVICE, PORT, R, READ, REPLY, REQUEST, RESPONSE, SEND, SLOW, V4, V6, WRITE, Way,
     enter, frame, now, read_request, self_test, tagged, until)
 
 SYS = "/sys/class/infiniband/" + DEVICE
@@ -148,18 +148,18 @@ def say_rtr(conn, kind):
 
 # --- the device is the responder ---
 
-def listener(address=V4[1]):
+def listener(address=None):
     program = Program()
-    program.tell("listen", address, PORT)
+    program.tell("listen", address or Way.addresses[1], PORT)
     program.expect("listens")
     return program
 
 
-def call(address=V4[1]):
-    return Conn(socket.create_connection((address, PORT), 5 * SLOW))
+def call(address=None):
+    return Conn(socket.create_connection((address or Way.addresses[1], PORT), 5 * SLOW))
 
 
-def opened(request=ECHO, address=V4[1], piece=None):
+def opened(request=ECHO, address=None, piece=None):
     """A connection with its startup done"""
     conn = call(address)
     conn.send(request, piece)
@@ -171,7 +171,7 @@ def opened(request=ECHO, address=V4[1], piece=None):
 
 
 @contextlib.contextmanager
-def serving(address=V4[1]):
+def serving(address=None):
     """A program listens, and afterwards still serves a good peer."""
     with listener(address) as program:
         yield program
@@ -183,7 +183,8 @@ def serving(address=V4[1]):
 # --- the device is the initiator ---
 
 @contextlib.contextmanager
-def listening(address=V4[0]):
+def listening(address=None):
+    address = address or Way.addresses[0]
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.create_server((address, PORT), family=family) as sock:
         yield sock
@@ -198,8 +199,8 @@ class Called:
     """The device calls; conn.request is its Request. The program stays for the next."""
     caller = None
 
-    def __init__(self, letters="", address=V4[0]):
-        self.letters, self.address = letters, address
+    def __init__(self, letters="", address=None):
+        self.letters, self.address = letters, address or Way.addresses[0]
         Called.caller = Called.caller or Program()
         self.program = Called.caller
 
@@ -273,18 +274,20 @@ def kernel_log():
 
 
 def main():
-    """The tests named as arguments, each with good peers and a silent log after it"""
+    """The tests named as arguments, over IPv4 with each send in one piece, then over IPv6
+    by octets; with good peers and a silent log after each"""
     self_test()
     assert os.listdir(SYS + "/mpa"), "no settings of " + DEVICE
     log = kernel_log()
     enter("a")
     for name in sys.argv[1:] or TESTS:
-        print(name, flush=True)
-        try:
-            TESTS[name]()
-            good_peers()
-        finally:
-            if Called.caller:
-                Called.caller.__exit__()
-                Called.caller = None
-        assert kernel_log() == log, "the kernel says: %s" % kernel_log()[len(log):]
+        for Way.addresses, Way.by_octets in (V4, False), (V6, True):
+            print(name, Way.addresses[1], flush=True)
+            try:
+                TESTS[name]()
+                good_peers()
+            finally:
+                if Called.caller:
+                    Called.caller.__exit__()
+                    Called.caller = None
+            assert kernel_log() == log, "the kernel says: %s" % kernel_log()[len(log):]

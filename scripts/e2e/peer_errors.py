@@ -6,10 +6,11 @@ import socket
 import struct
 
 from peer import (
-    C, PORT, R, READ, REQUEST, RESPONSE, SEND, V4, WRITE, enter, frame, read_request, tagged,
+    C, PORT, R, READ, REQUEST, RESPONSE, SEND, WRITE, Way, enter, frame, read_request, tagged,
     untagged)
 from peer_device import (
-    ACCEPT, Called, ECHO, Moves, Program, answered, call, listening, main, opened, serving, test)
+    ACCEPT, Called, ECHO, Moves, Program, answered, call, listener, listening, main, opened,
+    serving, test)
 
 
 # What is wrong, the Terminate, the counter; a function makes the ULPDU, or a
@@ -166,15 +167,9 @@ def gone(conn):
 @test
 def killed():
     """The program dies at each step of a startup, and after it (CONN-24)"""
-    def listens():
-        program = Program()
-        program.tell("listen", V4[1], PORT)
-        program.expect("listens")
-        return program
-
     for request, word in (b"", None), (frame(REQUEST, C, 1, b"w"), "CONNECT_REQUEST"), \
             (ECHO, "ESTABLISHED"):
-        with listens() as program, call() as conn:
+        with listener() as program, call() as conn:
             conn.send(request)
             if word:
                 program.expect(word)
@@ -184,7 +179,7 @@ def killed():
             gone(conn)
     for reply in b"", ACCEPT[:19], ACCEPT:
         with listening() as sock, Program() as program:
-            program.tell("connect", V4[0], PORT)
+            program.tell("connect", Way.addresses[0], PORT)
             with answered(sock) as conn:
                 conn.startup()
                 conn.send(reply)

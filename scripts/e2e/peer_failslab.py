@@ -2,7 +2,7 @@
 """Allocations that fail during the startup, as the peer sees it (62_failslab.sh)."""
 import os
 
-from peer import C, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, V4, enhanced, frame
+from peer import C, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, Way, enhanced, frame
 from peer_device import (
     ACCEPT, Called, Moves, Program, call, listening, main, opened, serving, test)
 
@@ -74,7 +74,7 @@ def asking_fails(at, times, full):
 def request_fails(at):
     """The Request cannot be made: the program is told"""
     with listening(), Program() as program, Fails(at), Moves(startups_failed=1):
-        program.tell("connect", V4[0], PORT)
+        program.tell("connect", Way.addresses[0], PORT)
         assert program.expect("CONNECT_ERROR")[1] == "-12"
 
 

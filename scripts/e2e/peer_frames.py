@@ -4,7 +4,7 @@ import itertools
 import random
 import struct
 
-from peer import C, F1, M, REPLY, REQUEST, S, SEND, TERMINATE, V4, V6, WRITE, fpdu, frame, \
+from peer import C, F1, M, REPLY, REQUEST, S, SEND, TERMINATE, WRITE, fpdu, frame, \
     tagged, untagged
 from peer_device import ACCEPT, Called, MEM_SIZE, Moves, Settings, WINDOW, \
     WINDOW_SIZE, main, opened, serving, test
@@ -73,39 +73,37 @@ def settings(markers, c):
     return Settings(markers=int(bool(markers)), crc="required" if c else "off")
 
 
-def exchange(conn, address, piece):
+def exchange(conn, piece):
     conn.echo(*SHORT, piece=piece)
-    for lengths in LONG if address in V4 and not piece else ():
+    for lengths in LONG if not piece else ():
         conn.echo(*lengths)
 
 
 @test
 def markers():
-    """All Markers and CRCs, IPv4 and IPv6, by octets and together (MRK-01 to MRK-03, RCV-08)"""
-    for address in V4[1], V6[1]:
-        with serving(address):
-            for mine, theirs, c in combinations():
-                with settings(mine, c):
-                    for piece in None, 1:
-                        with opened(frame(REQUEST, c | theirs, 1, b"e"), address, piece) as conn:
-                            assert conn.reply.flags == c | mine
-                            exchange(conn, address, piece)
+    """All Markers and CRCs, by octets and together (MRK-01 to MRK-03, RCV-08)"""
+    with serving():
+        for mine, theirs, c in combinations():
+            with settings(mine, c):
+                for piece in None, 1:
+                    with opened(frame(REQUEST, c | theirs, 1, b"e"), piece=piece) as conn:
+                        assert conn.reply.flags == c | mine
+                        exchange(conn, piece)
 
 
 @test
 def calls_markers():
     """The same with the device as initiator (MRK-01 to MRK-03, NEG-39, RCV-08)"""
-    for address in V4[0], V6[0]:
-        for mine, theirs, c in combinations():
-            with settings(mine, c):
-                for piece in None, 1:
-                    with Called("e", address) as call:
-                        assert call.conn.request.flags == c | S | mine
-                        conn = call.reply(frame(REPLY, c | theirs), piece)
-                        call.established()
-                        exchange(conn, address, piece)
-                        conn.say(conn.message(), length=0)
-                        conn.terminated("2/0/3")
+    for mine, theirs, c in combinations():
+        with settings(mine, c):
+            for piece in None, 1:
+                with Called("e") as call:
+                    assert call.conn.request.flags == c | S | mine
+                    conn = call.reply(frame(REPLY, c | theirs), piece)
+                    call.established()
+                    exchange(conn, piece)
+                    conn.say(conn.message(), length=0)
+                    conn.terminated("2/0/3")
 
 
 @test

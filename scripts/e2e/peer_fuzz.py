@@ -69,7 +69,7 @@ def send_broken(rng, conn, octets):
     with contextlib.suppress(ConnectionError):
         while octets:
             n = rng.choice((1, 7, 100, 5000))
-            conn.send(octets[:n])
+            conn.send(octets[:n], n)
             octets = octets[n:]
 
 

@@ -130,7 +130,7 @@ def behind():
     with serving():
         for tail in b"x", b"GET /", bytes(64), F1:
             with Moves(startups_failed=1), call() as conn:
-                conn.send(F1 + tail)
+                conn.send(F1 + tail, together=True)
                 conn.ended()
 
 

@@ -9,7 +9,7 @@ import struct
 import time
 
 from peer import (
-    C, Conn, F5, M, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, RESPONSE, S, SLOW, V4, V6,
+    C, Conn, F5, M, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, RESPONSE, S, SLOW, V6, Way,
     enhanced, fpdu, frame, read_request)
 from peer_device import (
     ACCEPT, ECHO, Called, Moves, Settings, call, listener, main, opened, serving, test)
@@ -269,9 +269,10 @@ def private_data_256():
 
 def slow_reader():
     """A connection of ours that takes little at a time"""
-    sock = socket.socket()
+    address = Way.addresses[1]
+    sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
-    sock.connect((V4[1], PORT))
+    sock.connect((address, PORT))
     conn = Conn(sock)
     conn.send(frame(REQUEST, C, 1, b"e"))
     conn.reply = conn.startup()
@@ -346,7 +347,7 @@ def unread():
         program.expect("DISCONNECTED")
         with call() as conn:
             conn.send(frame(REQUEST, C, 1, b"x"))
-            conn.send(b"plain octets, since you reject " * 100)
+            conn.send(b"plain octets, since you reject " * 100, together=True)
             octets = conn.take(22)
             # the octets may be seen before the program rejects (DUAL-07)
             assert not octets or octets[16] & R and octets[20:] == b"no"
