@@ -22,8 +22,9 @@ sites() {
 		{ sub(/:/, "", $1) }
 		indirect { print $1, 0, name, "iw_cm" }
 		{ indirect = name == "rnic_cm_request" && /call +\*/ }
-		/R_X86_64_PLT32/ &&
-		$3 ~ /^(k[mcz]alloc|__kmalloc|kmemdup|kmem_cache_alloc)|^(__xa_alloc|kernel_accept|sock_create_kern)/ {
+		!/R_X86_64_PLT32/ { next }
+		$3 ~ /^(k[mcz]alloc|__kmalloc|kmemdup|kmem_cache_alloc)/ ||
+		$3 ~ /^(__xa_alloc|kernel_accept|sock_create_kern)/ {
 			sub(/-.*/, "", $3)
 			print $1, 4, name, $3
 		}' |

@@ -67,7 +67,7 @@ def asking_fails(at, times, full):
                 Moves(startups_failed=1, backlog_overflow=int(full)):
             conn.send(request)
             rep = conn.startup()
-            assert rep.flags & R, "not rejected"
+            assert rep.flags & R and not rep.pd, "not rejected"
             conn.ended()
 
 

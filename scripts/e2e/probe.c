@@ -255,12 +255,17 @@ void side_accept(struct pair *p, struct side *s, const void *data, int len)
 	check(!rdma_accept(s->id, &cp), "accept: %m");
 }
 
-void pair_open(struct pair *p, const struct options *opt)
+/* Side a can post, and nobody has called yet. */
+void pair_prepare(struct pair *p, const struct options *opt)
 {
 	pair_init(p, opt);
 	pair_listen(p);
 	side_resolve(p, &p->a, port);
 	side_make_qp(p, &p->a);
+}
+
+void pair_join(struct pair *p)
+{
 	side_connect(p, &p->a, NULL, 0);
 	p->b.id = cm_expect(&p->b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
 	side_make_qp(p, &p->b);
@@ -269,6 +274,12 @@ void pair_open(struct pair *p, const struct options *opt)
 	cm_expect(&p->b, RDMA_CM_EVENT_ESTABLISHED);
 	p->a.connected = true;
 	p->b.connected = true;
+}
+
+void pair_open(struct pair *p, const struct options *opt)
+{
+	pair_prepare(p, opt);
+	pair_join(p);
 }
 
 void side_free(struct side *s)

@@ -85,6 +85,8 @@ void side_accept(struct pair *p, struct side *s, const void *data, int len);
 void side_free(struct side *s);
 struct cm_seen cm_wait(struct side *s);
 struct cm_seen cm_expect(struct side *s, enum rdma_cm_event_type type);
+void pair_prepare(struct pair *p, const struct options *opt);
+void pair_join(struct pair *p);
 void pair_open(struct pair *p, const struct options *opt);
 void pair_close(struct pair *p);
 void pair_free(struct pair *p);

@@ -233,22 +233,14 @@ static void reset(void)
 	struct ibv_sge e;
 	int i;
 
-	pair_init(&p, &defaults);
-	pair_listen(&p);
-	side_resolve(&p, &p.a, probe_port());
-	side_make_qp(&p, &p.a);
+	pair_prepare(&p, &defaults);
 	for (i = 0; i < 10; i++) {
 		e = sge(&p.a, i * PAGE, PAGE);
 		post_recv(&p.a, 100 + i, &e, 1);
 		post(&p.a, 200 + i, IBV_WR_SEND, IBV_SEND_SIGNALED, &e, 1, 0, 0);
 	}
 	check(!ibv_modify_qp(p.a.id->qp, &attr, IBV_QP_STATE), "modify_qp: %m");
-	side_connect(&p, &p.a, NULL, 0);
-	p.b.id = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
-	side_make_qp(&p, &p.b);
-	side_accept(&p, &p.b, NULL, 0);
-	cm_expect(&p.a, RDMA_CM_EVENT_ESTABLISHED);
-	cm_expect(&p.b, RDMA_CM_EVENT_ESTABLISHED);
+	pair_join(&p);
 	hello(&p);
 	pair_close(&p);
 }
