@@ -84,33 +84,17 @@ static struct page *recycle(struct stock *st, bool big)
 	return take_oldest(st, big);
 }
 
-static struct page *fresh(bool big, gfp_t gfp, u32 *size)
-{
-	unsigned int order = order_of(big);
-	struct page *page;
-
-	page = alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);
-	if (!page) {
-		order = 0;
-		page = alloc_page(gfp | __GFP_NOWARN);
-	}
-	*size = PAGE_SIZE << order;
-	return page;
-}
-
 /**
- * rnic_chunk_get() - a chunk to append to
+ * rnic_chunk_take() - a chunk to append to, from the stock
  * @chunk:	a chunk in which there is not enough room, or none; replaced
  * @big:	the large kind
- * @gfp:	how to allocate
  *
- * What comes may be in use already up to @fill. Without memory for a whole chunk
- * it is a single page.
+ * What comes may be in use already up to @fill.
  *
- * Context: process, or with a @gfp for it softirq.
- * Return: false when there is no memory, then @chunk is none.
+ * Context: process or softirq; does not sleep.
+ * Return: false when there is none, then @chunk is none.
  */
-bool rnic_chunk_get(struct rnic_chunk *chunk, bool big, gfp_t gfp)
+bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
 {
 	struct rnic_chunk got = {};
 	struct stock *st;
@@ -127,10 +111,33 @@ bool rnic_chunk_get(struct rnic_chunk *chunk, bool big, gfp_t gfp)
 		got.fill = 0;
 	}
 	local_bh_enable();
-	if (!got.page)
-		got.page = fresh(big, gfp, &got.size);
 	*chunk = got;
 	return got.page;
+}
+
+/**
+ * rnic_chunk_alloc() - a chunk that nobody had
+ * @chunk:	none; filled in
+ * @big:	the large kind
+ * @gfp:	how to allocate
+ *
+ * Without memory for a whole chunk it is a single page.
+ *
+ * Context: process, or with a @gfp for it softirq.
+ * Return: false when there is no memory.
+ */
+bool rnic_chunk_alloc(struct rnic_chunk *chunk, bool big, gfp_t gfp)
+{
+	unsigned int order = order_of(big);
+
+	chunk->page = alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);
+	if (!chunk->page) {
+		order = 0;
+		chunk->page = alloc_page(gfp | __GFP_NOWARN);
+	}
+	chunk->size = PAGE_SIZE << order;
+	chunk->fill = 0;
+	return chunk->page;
 }
 
 /**

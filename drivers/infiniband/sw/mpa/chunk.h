@@ -21,7 +21,8 @@ struct rnic_chunk {
 	u32 fill;
 };
 
-bool rnic_chunk_get(struct rnic_chunk *chunk, bool big, gfp_t gfp);
+bool rnic_chunk_take(struct rnic_chunk *chunk, bool big);
+bool rnic_chunk_alloc(struct rnic_chunk *chunk, bool big, gfp_t gfp);
 void rnic_chunk_put(struct rnic_chunk *chunk);
 int rnic_chunk_init(void);
 void rnic_chunk_exit(void);

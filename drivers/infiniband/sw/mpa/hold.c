@@ -19,6 +19,12 @@
  * nobody came while it waited, and half as many when there was company or the segment
  * was filled.
  *
+ * A Read is all answer, and a row of them would be no stream. What counts there is
+ * whether the program asked to see the completion: while it does not it cannot wait for
+ * the data either, and the Read whose completion it will see takes the others along. (Who
+ * looks at the memory instead waits in vain now and then, which is learnt.)
+ * Requests that share a segment are answered in one, too.
+ *
  * The timer runs with the socket lock, if no process owns the socket, else it comes
  * again. take_down() (io.c) waits for it before it lets the endpoint go.
  */
@@ -51,6 +57,7 @@ static void learn(struct rnic_tx *tx, bool worth)
 	}
 	tx->patience = min_t(u32, 2 * tx->patience, PATIENCE_MAX);
 	tx->run = 0;
+	tx->reads = 0;
 }
 
 static void start_timer(struct rnic_qp *qp, ktime_t when)
@@ -62,9 +69,10 @@ static void start_timer(struct rnic_qp *qp, ktime_t when)
 static bool is_stream(const struct rnic_qp *qp, u32 encoded)
 {
 	const struct rnic_tx *tx = &qp->tx;
+	u32 run = tx->unseen ? tx->reads : tx->run;
 
-	return tx->run > tx->patience && encoded && 2 * encoded <= tx->emss && !qp->rx.eof &&
-	       !qp->closing && rnic_qp_state(qp) == IB_QPS_RTS;
+	return run > tx->patience && encoded && 2 * encoded <= tx->emss && !tx->waits &&
+	       !qp->rx.eof && !qp->closing && rnic_qp_state(qp) == IB_QPS_RTS;
 }
 
 /**
@@ -84,6 +92,7 @@ u32 rnic_hold(struct rnic_qp *qp, u32 encoded, bool more)
 	/* What was held before is part of a full segment. */
 	if (anew && tx->held)
 		learn(tx, true);
+	tx->reads += held && tx->unseen;
 	if (!held || !is_stream(qp, encoded))
 		return 0;
 	if (anew) {

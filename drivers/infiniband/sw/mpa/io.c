@@ -9,8 +9,9 @@
  * handled in the softirq that brought it, as long as nobody owns the socket: a
  * message of a few octets costs no wake-up then. So are the answers to small Reads,
  * and the sends that waited for a Read to come back, up to a bound. Bulk is the
- * worker's, which copies it on a CPU that the sender does not need. Small messages of
- * a stream are held back for a moment (hold.c), and a timer's softirq sends them.
+ * worker's, both ways: it copies on a CPU that the other side does not need, and
+ * doorbells leave it alone meanwhile (bulk.c). Small messages of a stream are held
+ * back for a moment (hold.c), and a timer's softirq sends them.
  *
  * Taking a connection down is the worker's alone:
  *
@@ -58,8 +59,6 @@ void rnic_io_exit(void)
 
 /* How long a graceful close may take before it is cut short. */
 #define CLOSE_MS	5000
-/* Octets sent in one go before the worker lets others run. */
-#define TX_BUDGET	(1024 * 1024)
 /* Longest pause between two looks for receives posted in error. */
 #define REFLUSH_MAX	(HZ / 2)
 
@@ -159,22 +158,45 @@ static bool receive_backlog(struct rnic_qp *qp, struct rnic_ep *ep)
  */
 void rnic_qp_doorbell(struct rnic_qp *qp)
 {
-	struct rnic_ep *ep = rnic_qp_ep(qp);
+	struct rnic_ep *ep;
 	bool kick = true;
 
 	rnic_stat_inc(qp->dev, RNIC_STAT_DOORBELLS);
+	if (rnic_bulk_is_on(qp))
+		return;
+	ep = rnic_qp_ep(qp);
 	if (ep) {
 		rnic_sock_lock(&ep->s);
 		if (READ_ONCE(qp->ep) == ep && rnic_qp_sends(qp)) {
 			qp->tx.run++;
 			/* In SQD the worker waits for the last send to go. */
-			kick = rnic_tx_run(qp, &ep->s, TX_BUDGET, true) || qp->closing ||
+			kick = rnic_bulk_doorbell(qp, &ep->s) || qp->closing ||
 			       rnic_qp_state(qp) != IB_QPS_RTS;
 			kick |= receive_backlog(qp, ep);
 		}
 		rnic_sock_unlock(&ep->s);
 		rnic_ep_put(ep);
 	}
+	if (kick)
+		rnic_qp_kick(qp);
+}
+
+/**
+ * rnic_qp_begin() - the connection stands: the RTR, and what came or waits already
+ * @qp:	queue pair, socket events go to it
+ * @ep:	its endpoint, locked
+ *
+ * Context: process, without I/O.
+ */
+void rnic_qp_begin(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	bool kick = true;
+
+	rnic_sock_lock(&ep->s);
+	if (is_small(qp, ep))
+		kick = look(qp, &ep->s) || rnic_tx_run(qp, &ep->s, RNIC_INLINE_MAX, false) ||
+		       qp->closing || qp->rx.eof;
+	rnic_sock_unlock(&ep->s);
 	if (kick)
 		rnic_qp_kick(qp);
 }
@@ -266,6 +288,7 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 		rnic_stat_inc(qp->dev, RNIC_STAT_STARTUPS_TIMEOUT);
 	else if (qp->rx.frame_due)
 		rnic_stat_inc(qp->dev, RNIC_STAT_STARTUPS_FAILED);
+	rnic_bulk_stop(qp);
 	rnic_tx_finish(qp, &ep->s);
 	spin_lock_bh(&qp->lock);
 	qp->state = IB_QPS_ERR;
@@ -319,7 +342,7 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	unread = rnic_qp_state(qp) != IB_QPS_ERR && look(qp, &ep->s);
 	again = unread;
 	if (rnic_qp_sends(qp))
-		again |= rnic_tx_run(qp, &ep->s, TX_BUDGET, false);
+		again |= rnic_bulk_work(qp, &ep->s);
 	if (rnic_qp_state(qp) == IB_QPS_SQD && !qp->fin) {
 		close_gracefully(qp, ep);
 		fin = qp->fin;

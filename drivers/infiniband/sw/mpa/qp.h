@@ -3,8 +3,9 @@
  * Queue pairs.
  *
  * A queue pair's data path (tx, rx, readq, sent) belongs to whoever holds the
- * socket lock of its connection: the worker, the task that rings the doorbell,
- * or the softirq that brings data. Without a connection it belongs to the worker.
+ * socket lock of its connection: who finishes the startup, the worker, the task that
+ * rings the doorbell, or the softirq that brings data or ends a wait for company.
+ * Without a connection it belongs to the worker.
  */
 #ifndef _RNIC_QP_H
 #define _RNIC_QP_H
@@ -76,8 +77,13 @@ enum rnic_tx_msg {
  * @held:	octets at the end of the image that wait for company
  * @held_until:	when they have waited long enough
  * @company:	doorbells they are of
- * @run:	doorbells since the peer was last heard
- * @patience:	@run above which company is waited for
+ * @run:	doorbells since the peer was last heard, or one wanted attention
+ * @unseen:	this doorbell was for Reads only, of which no completion will be seen
+ * @reads:	such doorbells since one waited in vain
+ * @patience:	@run, or @reads, above which company is waited for
+ * @alone:	large doorbells from now on that send all there is
+ * @alone_next:	how many they were
+ * @bulk_from:	rnic_qp.sent_tail when the worker got to work
  * @broken:	TCP said that there is no connection any more
  * @emss:	segment size of this burst, a multiple of 4
  * @seg_used:	octets in the segment that the next FPDU would join
@@ -106,7 +112,12 @@ struct rnic_tx {
 	ktime_t held_until;
 	u32 company;
 	u32 run;
+	bool unseen;
+	u32 reads;
 	u32 patience;
+	u32 alone;
+	u32 alone_next;
+	u32 bulk_from;
 	bool broken;
 	u32 emss;
 	u32 seg_used;
@@ -192,6 +203,7 @@ struct rnic_rx {
  * @readq:	RDMA Reads
  * @tx:		sending side
  * @rx:		receiving side
+ * @bulk:	the worker sends, and doorbells leave it to it (bulk.c)
  * @looking:	all that is unread is being looked at: no need to be told
  * @due:	TCP told nevertheless
  * @closing:	the data path ended the connection; the worker takes it down
@@ -233,6 +245,7 @@ struct rnic_qp {
 	struct rnic_readq readq;
 	struct rnic_tx tx;
 	struct rnic_rx rx;
+	bool bulk;
 	bool looking;
 	bool due;
 	bool closing;
@@ -267,6 +280,8 @@ void rnic_qp_error(struct rnic_qp *qp);
 void rnic_qp_add_ref(struct ib_qp *ibqp);
 void rnic_qp_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn);
+/* restrack.c */
+int rnic_qp_show(struct sk_buff *msg, struct ib_qp *ibqp);
 /* attach.c: connection */
 int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agreed *agreed,
 		   bool open);
@@ -275,7 +290,10 @@ struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp);
 bool rnic_qp_must_flush(struct rnic_qp *qp);
 
 /* io.c: the worker, and who wakes it */
-/* Octets that a softirq handles, either way: 4 KiB and headers. The rest is the worker's. */
+/*
+ * Octets that a softirq handles, either way, and a doorbell sends: 4 KiB and headers, or
+ * two of them. The rest is the worker's.
+ */
 #define RNIC_INLINE_MAX	8192
 extern struct workqueue_struct *rnic_wq;
 extern struct workqueue_struct *rnic_startup_wq;
@@ -285,6 +303,7 @@ void rnic_qp_work(struct work_struct *work);
 void rnic_qp_reflush(struct work_struct *work);
 void rnic_qp_kick(struct rnic_qp *qp);
 void rnic_qp_doorbell(struct rnic_qp *qp);
+void rnic_qp_begin(struct rnic_qp *qp, struct rnic_ep *ep);
 void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
 
 /* complete.c: completions of both queues */
@@ -300,6 +319,12 @@ void rnic_qp_discard(struct rnic_qp *qp);
 void rnic_hold_init(struct rnic_qp *qp);
 u32 rnic_hold(struct rnic_qp *qp, u32 encoded, bool more);
 enum hrtimer_restart rnic_hold_over(struct hrtimer *timer);
+
+/* bulk.c */
+bool rnic_bulk_is_on(const struct rnic_qp *qp);
+bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s);
+bool rnic_bulk_work(struct rnic_qp *qp, struct rnic_sock *s);
+void rnic_bulk_stop(struct rnic_qp *qp);
 
 /* tx.c */
 #define RNIC_TERM_ROOM	128	/* the longest Terminate as an FPDU, Markers too */

@@ -73,13 +73,56 @@ struct rnic_readq {
 int rnic_readq_init(struct rnic_readq *rq, u32 ord, u32 ird);
 void rnic_readq_free(struct rnic_readq *rq);
 
-u32 rnic_reads_out(const struct rnic_readq *rq);
-bool rnic_read_out_push(struct rnic_readq *rq, const struct rnic_read_out *r);
-struct rnic_read_out *rnic_read_out_head(struct rnic_readq *rq);
-void rnic_read_out_pop(struct rnic_readq *rq);
+/* Reads outstanding. */
+static inline u32 rnic_reads_out(const struct rnic_readq *rq)
+{
+	return rq->out_tail - rq->out_head;
+}
 
-bool rnic_read_in_push(struct rnic_readq *rq, const struct rnic_read_in *r);
-struct rnic_read_in *rnic_read_in_head(struct rnic_readq *rq);
-void rnic_read_in_pop(struct rnic_readq *rq);
+/* Reads owed. */
+static inline u32 rnic_reads_in(const struct rnic_readq *rq)
+{
+	return rq->in_tail - rq->in_head;
+}
+
+/* Return: false when ORD Reads are outstanding. */
+static inline bool rnic_read_out_push(struct rnic_readq *rq, const struct rnic_read_out *r)
+{
+	if (rnic_reads_out(rq) >= rq->ord)
+		return false;
+	rq->out[rq->out_tail++ & rq->out_mask] = *r;
+	return true;
+}
+
+/* Return: the Read whose response comes next, or NULL. */
+static inline struct rnic_read_out *rnic_read_out_head(struct rnic_readq *rq)
+{
+	return rnic_reads_out(rq) ? &rq->out[rq->out_head & rq->out_mask] : NULL;
+}
+
+static inline void rnic_read_out_pop(struct rnic_readq *rq)
+{
+	rq->out_head++;
+}
+
+/* Return: false when the peer has more outstanding than it may. */
+static inline bool rnic_read_in_push(struct rnic_readq *rq, const struct rnic_read_in *r)
+{
+	if (rnic_reads_in(rq) >= rq->ird)
+		return false;
+	rq->in[rq->in_tail++ & rq->in_mask] = *r;
+	return true;
+}
+
+/* Return: the Read to answer next, or NULL. */
+static inline struct rnic_read_in *rnic_read_in_head(struct rnic_readq *rq)
+{
+	return rnic_reads_in(rq) ? &rq->in[rq->in_head & rq->in_mask] : NULL;
+}
+
+static inline void rnic_read_in_pop(struct rnic_readq *rq)
+{
+	rq->in_head++;
+}
 
 #endif

@@ -243,7 +243,7 @@ int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
 	int ret;
 
 	do {
-		if (!rnic_chunk_get(&chunk, false, GFP_NOIO))
+		if (!rnic_chunk_take(&chunk, false) && !rnic_chunk_alloc(&chunk, false, GFP_NOIO))
 			return -ENOMEM;
 	} while (chunk.size - chunk.fill < len);
 	memcpy(page_address(chunk.page) + chunk.fill, buf, len);

@@ -2,10 +2,10 @@
 /*
  * Work requests to FPDUs to TCP.
  *
- * rnic_tx_run() is entered with the socket locked, by the task that rang the
- * doorbell, by the worker, by the softirq that brought a small Read Request, or by
- * that of the timer that ends a wait for company. It goes round this loop until
- * nothing is left to send or TCP is full:
+ * rnic_tx_run() is entered with the socket locked, by who finishes the startup, by the
+ * task that rang the doorbell, by the worker, by the softirq that brought a small Read
+ * Request, or by that of the timer that ends a wait for company. It goes round this loop
+ * until nothing is left to send or TCP is full:
  *
  *	rnic_tx_next()	   what to send next: RTR, Read Response, work request (tx_msg.c)
  *	encode_segment()   one FPDU into the image: header, payload, CRC
@@ -52,14 +52,19 @@ static u32 image_room(const struct rnic_tx *tx)
 
 /*
  * All of the image is with TCP: go on in another chunk, with room for @size octets,
- * or an empty one.
+ * or an empty one. To allocate may be to sleep, so the access to memory ends before.
  */
-static bool new_chunk(struct rnic_tx *tx, u32 size, gfp_t gfp)
+static bool new_chunk(struct rnic_qp *qp, u32 size, gfp_t gfp)
 {
-	bool got;
+	struct rnic_tx *tx = &qp->tx;
+	bool big = tx->emss > BIG_EMSS, got;
 
 	do {
-		got = rnic_chunk_get(&tx->img, tx->emss > BIG_EMSS, gfp);
+		got = rnic_chunk_take(&tx->img, big);
+		if (!got) {
+			rnic_mr_put(&qp->mem);
+			got = rnic_chunk_alloc(&tx->img, big, gfp);
+		}
 	} while (got && tx->img.fill && image_room(tx) < size);
 	tx->sent = tx->img.fill;
 	return got;
@@ -122,7 +127,7 @@ static u32 next_ulpdu(const struct rnic_tx *tx, u64 want)
 	bool markers = tx->mpa.markers;
 	u32 fit = mpa_ulpdu_fit(tx->mpa.pos, tx->emss - tx->seg_used, markers);
 
-	if (!tx->seg_used)
+	if (want > fit && !tx->seg_used)
 		fit = max(fit, mpa_mulpdu(tx->emss, markers));
 	if (want <= fit)
 		return want;
@@ -144,9 +149,7 @@ static enum encode encode_segment(struct rnic_qp *qp, struct rnic_sock *s)
 	if (size > image_room(tx)) {
 		if (tx->img.fill != tx->sent)
 			return IMAGE_FULL;
-		/* It may sleep. */
-		rnic_mr_put(&qp->mem);
-		if (!new_chunk(tx, size, rnic_sock_gfp(s)))
+		if (!new_chunk(qp, size, rnic_sock_gfp(s)))
 			return IMAGE_FULL;
 		if (size > image_room(tx))
 			ulpdu = mpa_ulpdu_fit(tx->mpa.pos, image_room(tx), markers);
@@ -252,6 +255,7 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 	rnic_sock_assert_locked(s);
 	if (!hold)
 		tx->held = 0;
+	tx->unseen = tx->msg == RNIC_TX_NONE;
 	while (more && !again && push_image(qp, s, false) && rnic_sock_room(s) &&
 	       measure_segment(qp, s)) {
 		more = fill_image(qp, s, budget, &cut);
@@ -298,7 +302,7 @@ static void encode_terminate(struct rnic_qp *qp, struct rnic_sock *s)
 {
 	struct rnic_tx *tx = &qp->tx;
 
-	if (!tx->img.page && !new_chunk(tx, RNIC_TERM_ROOM, rnic_sock_gfp(s)))
+	if (!tx->img.page && !new_chunk(qp, RNIC_TERM_ROOM, rnic_sock_gfp(s)))
 		return;
 	tx->img.fill += rnic_tx_terminate(&tx->mpa, &tx->term, image_end(tx));
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);

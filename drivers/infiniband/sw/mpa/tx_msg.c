@@ -32,6 +32,7 @@ static void begin_message(struct rnic_tx *tx, enum rnic_tx_msg msg, enum rdmap_o
 			  u32 len)
 {
 	tx->msg = msg;
+	tx->unseen &= opcode == RDMAP_READ_REQ;
 	tx->left = len;
 	tx->off = 0;
 	memset(&tx->seg, 0, sizeof(tx->seg));
@@ -114,6 +115,11 @@ static void begin_read(struct rnic_qp *qp)
 	tx->seg.read.size = r.len;
 	tx->seg.read.src_stag = wqe->rkey;
 	tx->seg.read.src_to = wqe->raddr;
+	/* Who wants to see it may be waiting for the data. */
+	if (wqe->flags & RNIC_WQE_SIGNALED) {
+		tx->unseen = false;
+		tx->run = 0;
+	}
 	rnic_read_out_push(&qp->readq, &r);
 }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Bulk is the worker's.
+ *
+ * A doorbell sends by itself, which saves a wake-up. But the task that rings it has
+ * the socket while it waits for its share of the processor, beside programs that poll,
+ * and could post the next message while another CPU encodes this one. So it sends
+ * RNIC_INLINE_MAX octets and leaves the rest to the worker. While that is at work
+ * doorbells have nothing to do: it looks at the send queue again before it stops.
+ *
+ * A program with one large message at a time gains nothing, and pays the wake-up. It
+ * looks the same but for this: the worker finds no other work request before it stops.
+ * Then the next large doorbells send all there is, twice as many each time. (A list that
+ * is posted in one go counts as several.)
+ */
+#include "dev.h"
+#include "qp.h"
+
+/* Octets sent in one go before others run. */
+#define TX_BUDGET	(1024 * 1024)
+/* Most doorbells in a row for which the worker is not tried. */
+#define ALONE_MAX	64U
+
+/**
+ * rnic_bulk_is_on() - is the worker sending?
+ * @qp:	queue pair to which something was posted just now
+ *
+ * Context: any.
+ * Return: yes, and it will find what was posted.
+ */
+bool rnic_bulk_is_on(const struct rnic_qp *qp)
+{
+	/* Post, then look: pairs with end(). */
+	smp_mb();
+	return READ_ONCE(qp->bulk);
+}
+
+/**
+ * rnic_bulk_doorbell() - send what is not the worker's
+ * @qp:	queue pair that may send
+ * @s:	its socket, locked
+ *
+ * Return: the worker is needed.
+ */
+bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	struct rnic_tx *tx = &qp->tx;
+	u32 start = tx->mpa.pos;
+
+	if (rnic_tx_run(qp, s, tx->alone ? TX_BUDGET : RNIC_INLINE_MAX, true)) {
+		tx->bulk_from = qp->sent_tail;
+		WRITE_ONCE(qp->bulk, true);
+		return true;
+	}
+	if (tx->alone && tx->mpa.pos - start > RNIC_INLINE_MAX)
+		tx->alone--;
+	return false;
+}
+
+/* The worker has sent all it found. Doorbells are on their own again. */
+static void end(struct rnic_qp *qp)
+{
+	struct rnic_tx *tx = &qp->tx;
+
+	if (qp->sent_tail != tx->bulk_from)
+		tx->alone_next = 0;
+	else
+		tx->alone_next = min(2 * tx->alone_next + 1, ALONE_MAX);
+	tx->alone = tx->alone_next;
+	WRITE_ONCE(qp->bulk, false);
+	/* Say so, then look once more: pairs with rnic_bulk_is_on(). */
+	smp_mb();
+}
+
+/**
+ * rnic_bulk_work() - the worker sends
+ * @qp:	queue pair that may send
+ * @s:	its socket, locked
+ *
+ * Return: it stopped for fairness only.
+ */
+bool rnic_bulk_work(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	bool again = rnic_tx_run(qp, s, TX_BUDGET, false);
+
+	/* With TCP full there will be RNIC_SOCK_SPACE. */
+	if (!qp->bulk || again || !rnic_sock_room(s))
+		return again;
+	end(qp);
+	return rnic_tx_run(qp, s, TX_BUDGET, false);
+}
+
+/**
+ * rnic_bulk_stop() - the connection ends, and the worker sends no more
+ * @qp:	queue pair, socket locked
+ *
+ * What is posted from now on is looked for by rnic_qp_flush().
+ */
+void rnic_bulk_stop(struct rnic_qp *qp)
+{
+	WRITE_ONCE(qp->bulk, false);
+}
