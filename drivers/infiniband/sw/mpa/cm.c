@@ -264,9 +264,8 @@ int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		put_cm_id(ep);
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 	} else {
+		/* TCP may be through already, which was reported then. */
 		rnic_ep_arm(ep, READ_ONCE(ep->dev->set.startup_timeout_ms));
-		/* Over lo TCP may be through already. */
-		rnic_ep_kick(ep);
 	}
 	rnic_ep_unlock(ep, noio);
 	rnic_ep_put(ep);

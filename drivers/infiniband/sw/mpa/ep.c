@@ -142,7 +142,7 @@ void rnic_ep_reported(struct rnic_ep *ep)
  * rnic_ep_operate() - Full Operation: socket events go to the queue pair
  * @ep:	endpoint with @qp attached, @lock held; iw_cm was told
  *
- * What arrived before is looked at once, since it was reported to us.
+ * What arrived before was reported to us, and is looked at once.
  */
 void rnic_ep_operate(struct rnic_ep *ep)
 {
@@ -151,7 +151,7 @@ void rnic_ep_operate(struct rnic_ep *ep)
 		not_pending(ep);
 	unpublish(ep);
 	rnic_sock_redirect(&ep->s, rnic_qp_sock_event);
-	rnic_qp_kick(ep->qp);
+	rnic_qp_begin(ep->qp, ep);
 }
 
 /**
@@ -312,7 +312,7 @@ static struct rnic_ep *next_startup_of(struct rnic_dev *dev, const struct rnic_q
  * @qp:		those of this queue pair, when @l is NULL
  * @l:		those of this listener that its consumer was not asked about
  *
- * They end in rnic_startup_work(). Does not wait.
+ * They end in rnic_startup_look(). Does not wait.
  *
  * Context: process.
  */

@@ -126,6 +126,7 @@ void rnic_ep_done(struct rnic_ep *ep);
 /* startup.c */
 int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status);
 enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status);
+void rnic_startup_look(struct rnic_ep *ep);
 void rnic_startup_work(struct work_struct *work);
 
 /* linger.c */

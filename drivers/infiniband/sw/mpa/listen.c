@@ -16,6 +16,7 @@
 #include <linux/inet.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/iw_cm.h>
@@ -29,6 +30,8 @@
 
 /* How long after a failed accept to try again. */
 #define ACCEPT_AGAIN	msecs_to_jiffies(100)
+/* Connections taken in one go. */
+#define ACCEPTS		16
 
 /**
  * struct rnic_port - a listening socket
@@ -135,8 +138,12 @@ static struct rnic_ep *responder(struct rnic_listener *l)
 	return ep;
 }
 
-/* An accepted connection becomes an endpoint of the device it is meant for. */
-static void welcome(struct rnic_port *port, struct rnic_sock *s)
+/*
+ * An accepted connection becomes an endpoint of the device it is meant for.
+ *
+ * Return: the endpoint with a reference, or NULL: the connection was closed.
+ */
+static struct rnic_ep *welcome(struct rnic_port *port, struct rnic_sock *s)
 {
 	struct sockaddr_storage local;
 	struct rnic_listener *l = NULL;
@@ -150,49 +157,64 @@ static void welcome(struct rnic_port *port, struct rnic_sock *s)
 		if (l)
 			rnic_listener_put(l);
 		rnic_sock_close(s);
-		return;
+		return NULL;
 	}
 	rnic_ep_get(ep);
 	mutex_lock(&ep->lock);
 	ep->s = *s;
 	rnic_sock_hook(&ep->s, rnic_ep_sock_event);
 	rnic_ep_arm(ep, READ_ONCE(ep->dev->set.startup_timeout_ms));
-	/* What came before the socket was hooked was reported to nobody. */
-	rnic_ep_kick(ep);
 	mutex_unlock(&ep->lock);
-	rnic_ep_put(ep);
+	return ep;
 }
 
-/*
- * When accept fails, mostly for want of memory, the connections still wait and TCP
- * tells of new ones only: come again for them. -EINVAL is the end, somebody killed
- * the socket (ss -K). A port that closes waits for this, and those who call meanwhile
- * do not prolong it.
- */
-static void port_work(struct work_struct *work)
+/* Return: -errno why there is none any more, or 0 when there may be. */
+static int accept_some(struct rnic_port *port)
 {
-	struct rnic_port *port = container_of(to_delayed_work(work), struct rnic_port, work);
-	bool closing;
-	int ret;
+	struct rnic_ep *ep;
+	int ret, n;
 
-	do {
+	for (n = 0; n < ACCEPTS; n++) {
 		struct rnic_sock s = {};
 
 		ret = rnic_sock_accept(&port->s, &s);
 		if (ret)
-			break;
+			return ret;
 		mutex_lock(&ports_lock);
-		welcome(port, &s);
-		closing = list_empty(&port->listeners);
+		ep = welcome(port, &s);
 		mutex_unlock(&ports_lock);
-	} while (!closing);
+		if (!ep)
+			continue;
+		/* What came before the socket was hooked was reported to nobody. */
+		rnic_startup_look(ep);
+		rnic_ep_put(ep);
+	}
+	return 0;
+}
+
+/*
+ * One of the startups, and like them without I/O: see rnic_ep_lock(). After a few
+ * connections others have their turn, and a port that closes need not wait for those
+ * who call fast.
+ *
+ * When accept fails, mostly for want of memory, the connections still wait and TCP
+ * tells of new ones only: come again for them. -EINVAL is the end, somebody killed
+ * the socket (ss -K).
+ */
+static void port_work(struct work_struct *work)
+{
+	struct rnic_port *port = container_of(to_delayed_work(work), struct rnic_port, work);
+	unsigned int noio = memalloc_noio_save();
+	int ret = accept_some(port);
+
+	memalloc_noio_restore(noio);
 	if (ret != -EAGAIN && ret != -EINVAL)
-		queue_delayed_work(rnic_wq, &port->work, ACCEPT_AGAIN);
+		queue_delayed_work(rnic_startup_wq, &port->work, ret ? ACCEPT_AGAIN : 0);
 }
 
 static void port_event(struct rnic_sock *s, enum rnic_sock_event event)
 {
-	queue_delayed_work(rnic_wq, &container_of(s, struct rnic_port, s)->work, 0);
+	queue_delayed_work(rnic_startup_wq, &container_of(s, struct rnic_port, s)->work, 0);
 }
 
 static struct rnic_port *port_find(struct net *net, const struct sockaddr_storage *addr)
@@ -304,14 +326,18 @@ static bool asks_all(const struct sockaddr_storage *addr)
 static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backlog)
 {
 	struct net *net = listener_net(l->cm_id);
+	unsigned int noio;
 	int ret;
 
 	if (!ndev || !net_eq(dev_net(ndev), net))
 		return asks_all(&l->cm_id->m_local_addr) ? 0 : -ENODEV;
 	mutex_lock(&listen_lock);
+	/* The startups wait for ports_lock, and I/O may wait for a startup. */
+	noio = memalloc_noio_save();
 	mutex_lock(&ports_lock);
 	ret = listener_add(l, net, backlog);
 	mutex_unlock(&ports_lock);
+	memalloc_noio_restore(noio);
 	mutex_unlock(&listen_lock);
 	return ret;
 }

@@ -140,6 +140,16 @@ static void set_options(struct sock *sk)
 }
 
 /*
+ * The frames of the startup answer each other, and take TCP's acknowledgments with
+ * them: the Request that of the SYN, the Reply that of the Request. Children inherit it,
+ * listen() forgets it.
+ */
+static void answer_at_once(struct sock *sk)
+{
+	tcp_sock_set_quickack(sk, 0);
+}
+
+/*
  * Options of every socket of ours. The socket pins its namespace like a user's
  * would: a kernel socket by itself does not, and TCP timers would outlive it.
  */
@@ -190,6 +200,7 @@ static int try_connect(struct rnic_sock *s, struct net *net, struct sockaddr_sto
 	if (ret)
 		goto err;
 	rnic_sock_hook(s, event);
+	answer_at_once(s->sock->sk);
 	ret = kernel_connect(s->sock, (struct sockaddr *)remote, addr_len(remote), O_NONBLOCK);
 	if (!ret || ret == -EINPROGRESS)
 		return 0;
@@ -259,6 +270,7 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_stora
 	ret = kernel_listen(s->sock, backlog);
 	if (ret)
 		goto err;
+	answer_at_once(s->sock->sk);
 	return 0;
 err:
 	rnic_sock_close(s);

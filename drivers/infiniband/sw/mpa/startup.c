@@ -3,7 +3,7 @@
  * The startup exchange, carried out (RFC 5044 section 7.1).
  *
  * Socket events, deadlines and those who end an endpoint only queue ep->work.
- * There, and in calls of iw_cm's, with ep->lock held:
+ * There, in a port's work, and in calls of iw_cm's, with ep->lock held:
  *
  *	happened()	what has happened, from what the socket shows
  *	mpa_step()	what that means: the table in wire/machine.c
@@ -53,6 +53,7 @@ static int do_retry(struct rnic_ep *ep, int status)
 	ep->own.rev = 1;
 	mpa_request(&ep->req, &ep->own, ep->pd_len);
 	rnic_cm_start_connect(ep);
+	/* Where there is no socket nobody reports that. */
 	rnic_ep_kick(ep);
 	return 0;
 }
@@ -404,10 +405,14 @@ static bool cut_short(struct rnic_ep *ep)
 	return rnic_ep_expired(ep) && !rnic_startup(ep, MPA_ON_TIME_OVER, -ETIMEDOUT);
 }
 
-/* The work of an endpoint. */
-void rnic_startup_work(struct work_struct *work)
+/**
+ * rnic_startup_look() - what has happened to an endpoint, and what that demands
+ * @ep:	endpoint; the caller has a reference
+ *
+ * Context: rnic_startup_wq.
+ */
+void rnic_startup_look(struct rnic_ep *ep)
 {
-	struct rnic_ep *ep = container_of(work, struct rnic_ep, work);
 	unsigned int noio = rnic_ep_lock(ep);
 	enum mpa_event event;
 	int status = 0;
@@ -418,5 +423,13 @@ void rnic_startup_work(struct work_struct *work)
 			rnic_startup(ep, event, status);
 	}
 	rnic_ep_unlock(ep, noio);
+}
+
+/* The work of an endpoint. */
+void rnic_startup_work(struct work_struct *work)
+{
+	struct rnic_ep *ep = container_of(work, struct rnic_ep, work);
+
+	rnic_startup_look(ep);
 	rnic_ep_put(ep);
 }
