@@ -210,6 +210,7 @@ static const struct ib_device_ops ib_ops = {
 	.modify_qp = rnic_qp_modify,
 	.query_qp = rnic_qp_query,
 	.destroy_qp = rnic_qp_destroy,
+	.fill_res_qp_entry = rnic_qp_show,
 	.post_send = rnic_post_send,
 	.post_recv = rnic_post_recv,
 
