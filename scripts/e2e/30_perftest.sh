@@ -124,5 +124,35 @@ small_stream() {
 	[ "$(held mpa0)" = "$ours" ] || fail "a Send with a Solicited Event waited"
 }
 
+# Of perftest's Reads every hundredth makes a completion, but for those with -Q 1.
+scenario small_reads 30 "small Reads whose completions nobody will see wait for company"
+small_reads() {
+	local ours
+	ours=$(held mpa0)
+	perf ib_read_lat -n 100 -s 64
+	perf ib_read_bw -n 200 -s 64 -Q 1
+	[ "$(held mpa0)" = "$ours" ] || fail "a Read whose completion is asked for waited"
+	perf ib_read_bw -n 200 -s 64
+	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Reads of 64 octets, and none waited"
+	# Who looks at the memory is kept waiting after 8 Reads, then 16, then 32.
+	ours=$(held mpa0)
+	new_port
+	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 64 -l 64 -d 1 -o unseen
+	ours=$(($(held mpa0) - ours))
+	[[ $ours = [1-4] ]] || fail "of 64 Reads in a dialogue $ours waited"
+}
+
+# The last octets of a message are sent by one, the next message is posted for the other.
+scenario bulk_turns 40 "doorbell and worker send by turns, and neither leaves it to the other"
+bulk_turns() {
+	local length depth
+	for length in 9000 20000 70000; do
+		for depth in 1 2 5; do
+			new_port
+			run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 200 -l "$length" -d "$depth"
+		done
+	done
+}
+
 scenario perf_post_list 30 "lists of requests in one post, completions moderated"
 perf_post_list() { perf ib_write_bw -n 64 -l 16 -Q 16 -s 4096; }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * bulk [-s SERVER] [-p PORT] [-o send|solicited|read] [-n COUNT] [-l LENGTH]
+ * bulk [-s SERVER] [-p PORT] [-o send|solicited|read|unseen] [-n COUNT] [-l LENGTH]
  *      [-d DEPTH] [-t COUNT:LENGTH:DEPTH]
  *
  * One connection that is kept busy: COUNT messages of LENGTH octets from a to b
  * (Sends, with a Solicited Event or not), or from b to a (Reads), DEPTH of them posted
- * at any time; without a COUNT, until SIGINT. With -t there is a pause when all of them
+ * at any time; without a COUNT, until SIGINT. Of unseen Reads only every 16th makes a
+ * completion, and the memory is watched instead. With -t there is a pause when all of them
  * have completed: it says "paused", waits for SIGUSR1, and goes on with those of -t.
  * Every octet of every message is compared: the message's number says at which place of
  * one noise buffer it begins. Ends with the number of messages.
  */
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +23,11 @@
 
 #define NOISE	(1 << 20)	/* octets of noise; the slots lie behind it */
 #define STEPS	512
+#define SEEN	16
 
 struct bulk {
 	struct pair p;
-	bool read, solicited;
+	bool read, unseen, solicited;
 	uint64_t count;
 	size_t length, depth;
 };
@@ -87,17 +90,24 @@ static size_t slot(const struct bulk *b, uint64_t number)
 	return NOISE + number % b->depth * b->length;
 }
 
+/* Does this message make a completion at a? */
+static bool is_seen(const struct bulk *b, uint64_t number)
+{
+	return !b->unseen || number % SEEN == SEEN - 1;
+}
+
 /* The slot of a message that is about to come must not hold it already. */
 static void post_one(struct bulk *b, uint64_t number)
 {
 	struct side *sink = b->read ? &b->p.a : &b->p.b;
 	struct ibv_sge to = sge(sink, slot(b, number), b->length);
 	struct ibv_sge from = sge(&b->p.a, place(number), b->length);
-	int flags = IBV_SEND_SIGNALED | (b->solicited ? IBV_SEND_SOLICITED : 0);
+	int flags = (is_seen(b, number) ? IBV_SEND_SIGNALED : 0) |
+		    (b->solicited ? IBV_SEND_SOLICITED : 0);
 
 	memset(sink->mem + slot(b, number), 0xee, b->length);
 	if (b->read) {
-		post(&b->p.a, number, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &to, 1,
+		post(&b->p.a, number, IBV_WR_RDMA_READ, flags, &to, 1,
 		     (uintptr_t)b->p.b.mem + place(number), b->p.b.mr->rkey);
 		return;
 	}
@@ -111,6 +121,8 @@ static void check_one(struct bulk *b, uint64_t number)
 	const uint8_t *want = b->p.a.mem + place(number);
 	size_t i;
 
+	while (!is_seen(b, number) && memcmp(got, want, b->length))
+		atomic_thread_fence(memory_order_acquire);
 	if (!memcmp(got, want, b->length))
 		return;
 	for (i = 0; got[i] == want[i]; i++)
@@ -130,7 +142,8 @@ static uint64_t run(struct bulk *b)
 			return done;
 		if (!b->read)
 			wc_expect(&b->p.b, done, IBV_WC_SUCCESS);
-		wc_expect(&b->p.a, done, IBV_WC_SUCCESS);
+		if (is_seen(b, done))
+			wc_expect(&b->p.a, done, IBV_WC_SUCCESS);
 		check_one(b, done);
 	}
 }
@@ -152,6 +165,8 @@ static void parse(struct bulk *b, struct bulk *then, int argc, char **argv)
 			probe_server(NULL, atoi(optarg));
 		else if (opt == 'o' && !strcmp(optarg, "read"))
 			b->read = true;
+		else if (opt == 'o' && !strcmp(optarg, "unseen"))
+			b->unseen = true;
 		else if (opt == 'o' && !strcmp(optarg, "solicited"))
 			b->solicited = true;
 		else if (opt == 'o' && !strcmp(optarg, "send"))
@@ -167,6 +182,7 @@ static void parse(struct bulk *b, struct bulk *then, int argc, char **argv)
 				&then->length, &then->depth) != 3)
 			exit(2);
 	}
+	b->read |= b->unseen;
 	check_fit(b);
 	check_fit(then);
 }

@@ -17,7 +17,7 @@ OUTDIR=${OUTDIR:-/out}
 WORK=${E2E_WORK:-$STATE}
 
 # What the kernel must not say during a scenario.
-SPLAT='WARNING: |BUG: |kernel BUG|Oops|Call Trace|general protection|refcount_t'
+SPLAT='WARNING: |BUG: |kernel BUG|Oops|Call Trace|general protection fault[,:]|refcount_t'
 SPLAT+='|possible (recursive|circular|irq lock)|suspicious RCU|blocked for more than'
 SPLAT+='|KASAN|UBSAN|KFENCE|KCSAN|use-after-free|unregister_netdevice: waiting'
 SPLAT+='|scheduling while atomic|sleeping function called|list_(add|del) corruption'
@@ -80,6 +80,7 @@ diagnose() {
 		printf '# --- %s\n' "${log##*/}"
 		tail -n 15 "$log" | cut -c1-180 | sed 's/^/# /'
 	done
+	[ ! -s "$WORK/snapshot" ] || head -n 60 "$WORK/snapshot" | cut -c1-500 | sed 's/^/# | /'
 }
 
 # run_scenario NUMBER NAME: one TAP line, and why if it failed

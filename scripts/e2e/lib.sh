@@ -123,9 +123,26 @@ run() {
 	[ "$STATUS" = 0 ] || fail "$1: exit status $STATUS: ${*:3}"
 }
 
+# Who waits for what: the programs' threads, TCP, the queue pairs. All of it is shown.
+snapshot() {
+	local pid ns task
+	for pid in "${PIDS[@]}"; do
+		for task in "/proc/$pid/task"/*; do
+			echo "$(cat "$task/comm") ${task##*/}: $(head -n 4 "$task/stack" | tr '\n' ' ')"
+		done
+	done
+	for ns in a b; do
+		"$ns" ss -HtnOoi
+	done
+	rdma resource show qp -dd | sed 's/ rqpn.* type RC / /; s/ rq-psn.* pid/ pid/'
+}
+
 # ended NAME [SECONDS]: a background program has to end soon; how it did is in STATUS
 ended() {
-	until_true "${2:-10}" not is_running "$1" || fail "$1 still runs"
+	until_true "${2:-10}" not is_running "$1" || {
+		snapshot >"$WORK/snapshot" 2>&1 || :
+		fail "$1 still runs"
+	}
 	STATUS=0
 	wait "${PIDS[$1]}" || STATUS=$?
 }

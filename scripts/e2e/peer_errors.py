@@ -121,6 +121,10 @@ def deaf(sock):
     sock.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HP", 1, ctypes.addressof(code)))
 
 
+# In one piece always: a deaf peer sends no more octets than its first window has segments.
+WHOLE = 1024
+
+
 @contextlib.contextmanager
 def retries(n):
     """How often TCP of the device's host sends again before it gives up"""
@@ -147,14 +151,14 @@ def lost():
             conn.echo(1)
             deaf(conn.sock)
             with Moves(conn_reset=1):
-                conn.say(conn.message(b"unanswered"))
+                conn.say(conn.message(b"unanswered"), WHOLE)
                 program.expect("DISCONNECTED")
     with retries(2), Called("e") as lost_call:
         conn = lost_call.reply(ACCEPT)
         lost_call.established()
         deaf(conn.sock)
         with Moves(conn_reset=1):
-            conn.say(conn.message(b"unanswered"))
+            conn.say(conn.message(b"unanswered"), WHOLE)
             lost_call.program.expect("DISCONNECTED")
 
 

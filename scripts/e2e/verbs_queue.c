@@ -148,6 +148,44 @@ static void solicited(void)
 	pair_close(&p);
 }
 
+/*
+ * Who arms with completions unread is told at once, though nothing comes any more; who
+ * arms an empty queue is not.
+ */
+static void late_arming(void)
+{
+	struct ibv_sge in, out;
+	struct pair p;
+	int i;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	in = sge(&p.b, 0, 100);
+	out = sge(&p.a, 0, 100);
+	for (i = 0; i < 4; i++)
+		post_recv(&p.b, i, &in, 1);
+	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
+	for (i = 0; i < 3; i++)
+		post(&p.a, i, IBV_WR_SEND, 0, &out, 1, 0, 0);
+	/* Its answer comes behind them. */
+	post(&p.a, 3, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &out, 1, (uintptr_t)p.b.mem,
+	     p.b.mr->rkey);
+	wc_expect(&p.a, 3, IBV_WC_SUCCESS);
+	check(notified(&p.b, WAIT_MS), "no event for the first");
+	check(!notified(&p.b, 100), "an event although the queue was not armed");
+	wc_expect(&p.b, 0, IBV_WC_SUCCESS);
+	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
+	check(notified(&p.b, WAIT_MS), "no event with completions unread");
+	wc_expect(&p.b, 1, IBV_WC_SUCCESS);
+	wc_expect(&p.b, 2, IBV_WC_SUCCESS);
+	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
+	check(!notified(&p.b, 300), "an event with nothing unread");
+	post(&p.a, 4, IBV_WR_SEND, 0, &out, 1, 0, 0);
+	check(notified(&p.b, WAIT_MS), "no event for the one that came then");
+	wc_expect(&p.b, 3, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
 /* A shared receive queue that runs low says so, once. */
 static void srq(void)
 {
@@ -288,6 +326,7 @@ const struct test queue_tests[] = {
 	{ "order", order },
 	{ "full_queue", full_queue },
 	{ "solicited", solicited },
+	{ "late_arming", late_arming },
 	{ "srq", srq },
 	{ "cq_overflow", cq_overflow },
 	{ "flush", flush },
