@@ -3,7 +3,8 @@
 # count-guest.sh DRIVER MODULE.KO ROWS...: (in a guest of vm/run.sh -i, where an
 # instruction takes 8 ns) what a message costs both ends together.
 # Prints "@ ROW INSTRUCTIONS". A ROW is OP:SIZE:FEW:MANY; the cost is that of the
-# messages by which a run of MANY exceeds one of FEW, so starting and ending cancel.
+# messages by which a run of MANY exceeds one of FEW, so starting and ending cancel. That
+# of a latency is the median of MANY round trips.
 # shellcheck disable=SC2034,SC2153 # shared with the scenarios' lib.sh
 set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -57,9 +58,24 @@ once() {
 	echo $(($(busy) - before))
 }
 
+# trip OP SIZE N: instructions a round trip. By the clock, for ib_read_lat's server polls
+# all the time: who polls less would have to count more of that.
+trip() {
+	once "$1" "$2" "$3" > /dev/null || return 1
+	awk -v size="$2" -v times="$([ "$1" = read_lat ] && echo 1 || echo 2)" '
+		$1 == size && NF >= 9 { value = $5 * times * 1000 / 8 }
+		END { if (!value) exit 1; printf "%.0f\n", value }' "$WORK/client.log"
+}
+
 # cost OP SIZE FEW MANY: instructions a message; the first run only warms up
 cost() {
 	local low high
+	case $1 in
+	*_lat)
+		trip "$1" "$2" "$4"
+		return
+		;;
+	esac
 	once "$1" "$2" "$3" > /dev/null && low=$(once "$1" "$2" "$3") &&
 		high=$(once "$1" "$2" "$4") || return 1
 	echo $(((high - low) / ($4 - $3) / 8))
