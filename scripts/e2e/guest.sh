@@ -144,5 +144,6 @@ main() {
 case ${1:-} in
 -l) list ;;
 --alone) run_alone "$2" ;;
+--snapshot) snapshot ;;
 *) main "$@" ;;
 esac

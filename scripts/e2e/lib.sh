@@ -108,6 +108,9 @@ serve() {
 	is_running "$1" || fail "$1 ended before it listened"
 }
 
+# What is done about a program of try() before its time-out ends it (netns.c)
+export NETNS_LATE="bash '$TOP/scripts/e2e/guest.sh' --snapshot"
+
 # try NAME NAMESPACE COMMAND...: in the foreground, has to end within $LIMIT; how it
 # did is in STATUS
 try() {
@@ -123,24 +126,32 @@ run() {
 	[ "$STATUS" = 0 ] || fail "$1: exit status $STATUS: ${*:3}"
 }
 
-# Who waits for what: the programs' threads, TCP, the queue pairs. All of it is shown.
-snapshot() {
-	local pid ns task
-	for pid in "${PIDS[@]}"; do
-		for task in "/proc/$pid/task"/*; do
-			echo "$(cat "$task/comm") ${task##*/}: $(head -n 4 "$task/stack" | tr '\n' ' ')"
+# look_closely: who waits for what: the scenario's programs, TCP, the queue pairs
+look_closely() {
+	local pid ns task group
+	read -r _ _ _ _ group _ </proc/self/stat
+	for pid in $(pgrep -g "$group"); do
+		for task in "/proc/$pid/task"/[0-9]*; do
+			[ ! -e "$task" ] || echo "$(<"$task/comm") ${task##*/}:" \
+				"$(head -n 4 "$task/stack" | tr '\n' ' ')"
 		done
 	done
 	for ns in a b; do
-		"$ns" ss -HtnOoi
+		timeout -k 1 10 "${INTO[@]}" "$ns" ss -HtnOoi
 	done
-	rdma resource show qp -dd | sed 's/ rqpn.* type RC / /; s/ rq-psn.* pid/ pid/'
+	timeout -k 1 10 rdma resource show qp -dd |
+		sed 's/ rqpn.* type RC / /; s/ rq-psn.* pid/ pid/'
+}
+
+# snapshot: that, once a scenario, for diagnose() to show
+snapshot() {
+	[ -s "$WORK/snapshot" ] || look_closely >"$WORK/snapshot" 2>&1 || :
 }
 
 # ended NAME [SECONDS]: a background program has to end soon; how it did is in STATUS
 ended() {
 	until_true "${2:-10}" not is_running "$1" || {
-		snapshot >"$WORK/snapshot" 2>&1 || :
+		snapshot
 		fail "$1 still runs"
 	}
 	STATUS=0

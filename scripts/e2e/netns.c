@@ -6,7 +6,8 @@
  * without a view of /sys of its own, and with a time limit, as timeout(1) has: status
  * 124 when the program was ended by it. Those two link a dozen libraries between them,
  * and starting programs is most of what the scenarios cost under emulation: this one is
- * static.
+ * static. A program whose time is up is there still when the shell command in NETNS_LATE
+ * runs, which may tell what it waits for.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -54,18 +55,37 @@ static void run(char **argv)
 	die(argv[0]);
 }
 
+static int has_ended(pid_t pid)
+{
+	siginfo_t info = {};
+
+	if (waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT))
+		die("waitid");
+	return info.si_pid;
+}
+
 /* Waits for the child's end. Returns false when time is up. */
-static int ends(const sigset_t *child, time_t seconds)
+static int ends(pid_t pid, const sigset_t *child, time_t seconds)
 {
 	struct timespec limit = { .tv_sec = seconds };
 
-	while (sigtimedwait(child, NULL, &limit) < 0) {
+	while (!has_ended(pid)) {
+		if (sigtimedwait(child, NULL, &limit) >= 0)
+			continue;
 		if (errno == EAGAIN)
 			return 0;
 		if (errno != EINTR)
 			die("sigtimedwait");
 	}
 	return 1;
+}
+
+static void tell_late(void)
+{
+	const char *command = getenv("NETNS_LATE");
+
+	if (command && system(command))
+		fputs("netns: NETNS_LATE failed\n", stderr);
 }
 
 static int limited(char **argv, long seconds)
@@ -85,10 +105,11 @@ static int limited(char **argv, long seconds)
 		sigprocmask(SIG_UNBLOCK, &child, NULL);
 		run(argv);
 	}
-	if (!ends(&child, seconds)) {
+	if (!ends(pid, &child, seconds)) {
 		over = 1;
+		tell_late();
 		kill(pid, SIGTERM);
-		if (!ends(&child, 1))
+		if (!ends(pid, &child, 1))
 			kill(pid, SIGKILL);
 	}
 	while (waitpid(pid, &status, 0) < 0) {
