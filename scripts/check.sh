@@ -130,7 +130,7 @@ build_module() {
 }
 
 build_peers() {
-	"$TOP/scripts/peer/siw.sh" > /dev/null && "$TOP/scripts/peer/siw.sh" crc > /dev/null
+	"$TOP/scripts/peer/siw.sh" peer > /dev/null
 }
 
 build_programs() {

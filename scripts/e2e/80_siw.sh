@@ -48,10 +48,10 @@ talk() {
 
 for ours in a b; do
 	scenario "siw_crc_off_$ours" 90 "siw without CRC, we in $ours with CRC off"
-	eval "siw_crc_off_$ours() { with_siw siw.ko $ours; our_crc off; talk $ours; }"
+	eval "siw_crc_off_$ours() { with_siw siw-peer.ko $ours; our_crc off; talk $ours; }"
 
 	scenario "siw_crc_ours_$ours" 90 "siw without CRC, we in $ours require it"
-	eval "siw_crc_ours_$ours() { with_siw siw.ko $ours; our_crc required; talk $ours; }"
+	eval "siw_crc_ours_$ours() { with_siw siw-peer.ko $ours; our_crc required; talk $ours; }"
 
 	scenario "siw_crc_theirs_$ours" 90 "siw requires CRC, we in $ours do not"
 	eval "siw_crc_theirs_$ours() { with_siw siw-crc.ko $ours; our_crc off; talk $ours; }"
@@ -62,12 +62,12 @@ done
 
 scenario siw_apps 90 "ucmatose, rstream and verbs of all sizes against siw"
 siw_apps() {
-	with_siw siw.ko a
+	with_siw siw-peer.ko a
 	both ucmatose -c 8 -C 5 -S 3000
 	both rstream -S 5000 -C 10 -I 2 -T v
 	new_port
 	run probe a "$BIN/verbs_probe" -p "$PORT" sizes_send sizes_write unsignalled
-	with_siw siw.ko b
+	with_siw siw-peer.ko b
 	new_port
 	serve server b rstream -b "$B4" -p "$PORT" -S 5000 -C 10 -I 2 -T v
 	run client a rstream -s "$B4" -p "$PORT" -S 5000 -C 10 -I 2 -T v
