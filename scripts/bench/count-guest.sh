@@ -47,7 +47,7 @@ once() {
 		*) args+=(-e) ;;
 		esac
 		case $op in
-		*_bw) args+=(-t 16 -Q 1) ;;
+		*_bw) args+=(-t 16 -Q 1 -N) ;;	# -N: its search for a peak is quadratic
 		esac
 		[ "$op" != send_bw ] || args+=(-r 512)
 		serve server b "ib_$op" "${args[@]}"

@@ -12,7 +12,8 @@
  *	ddp_rx_accept()		move on
  *
  * Each handler asks for the memory, checks rights and bounds, copies from the
- * queue straight to its place and completes when the message is. At the end of
+ * queue straight to its place and completes when the message is. An FPDU that lies
+ * in one piece is copied from there, any other is looked for anew. At the end of
  * the pass everything handled is consumed at once, and TCP is told how much the
  * next FPDU lacks so that it does not wake us for less.
  *
@@ -40,6 +41,7 @@
  * @s:		socket
  * @at:		how far the stream was shown to the verifier
  * @fpdu:	where the current FPDU begins
+ * @whole:	its octets, if they lie in one piece, or NULL
  * @done:	octets of whole FPDUs handled
  * @held:	of these, before the access to memory began that may be going on
  */
@@ -48,6 +50,7 @@ struct pass {
 	struct rnic_sock *s;
 	struct rnic_cursor at;
 	struct rnic_cursor fpdu;
+	const u8 *whole;
 	u32 done;
 	u32 held;
 };
@@ -74,6 +77,16 @@ static void payload_init(struct payload *pl, struct pass *p, u32 off)
 	pl->off = off;
 }
 
+/* @n octets at offset @wire of the FPDU, behind those copied before. */
+static int copy_part(struct payload *pl, struct iov_iter *to, u32 wire, u32 n)
+{
+	if (pl->p->whole)
+		return copy_to_iter(pl->p->whole + wire, n, to) == n ? 0 : -EFAULT;
+	pl->at.seq += wire - pl->wire;
+	pl->wire = wire + n;
+	return rnic_sock_copy(pl->p->s, &pl->at, to, n);
+}
+
 /* rnic_fill_fn: the next @n payload octets, Markers left out. */
 static int payload_copy(void *src, struct iov_iter *to, u32 n)
 {
@@ -83,11 +96,9 @@ static int payload_copy(void *src, struct iov_iter *to, u32 n)
 
 	while (n) {
 		part = min(n, mpa_ulpdu_span(&pl->p->qp->rx.mpa, pl->off, &wire));
-		pl->at.seq += wire - pl->wire;
-		ret = rnic_sock_copy(pl->p->s, &pl->at, to, part);
+		ret = copy_part(pl, to, wire, part);
 		if (ret)
 			return ret;
-		pl->wire = wire + part;
 		pl->off += part;
 		n -= part;
 	}
@@ -381,6 +392,7 @@ static bool rx_piece(void *ctx, const u8 *data, u32 len)
 		verdict = mpa_rx_feed(mpa, data, len, &used);
 		if (verdict == MPA_RX_MORE)
 			return true;
+		p->whole = used == mpa->size ? data : NULL;
 		err = verdict == MPA_RX_FAILED ? mpa->failed : rx_fpdu(p);
 		if (err)
 			rx_failed(qp, err);

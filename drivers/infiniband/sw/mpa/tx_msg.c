@@ -211,8 +211,6 @@ static bool next_wqe(struct rnic_qp *qp)
 			if (!sent_room(qp))
 				return false;
 			ret = rnic_sq_pop(&qp->sq, &tx->wqe);
-			if (!ret && rnic_sq_pending(&qp->sq))
-				continue;
 			if (!ret)
 				return false;
 			tx->slot = rnic_sent_add(qp, &tx->wqe);

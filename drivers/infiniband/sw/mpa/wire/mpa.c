@@ -331,9 +331,32 @@ static void rx_stage(struct mpa_rx *rx, const u8 *data, u32 len, u32 end)
 		rx_judge(rx);
 }
 
+/* Most FPDUs have no Markers and are at hand whole: what the stages do, at once. */
+static bool rx_at_once(struct mpa_rx *rx, const u8 *data, u32 len)
+{
+	u32 ulpdu_len, size;
+
+	if (rx->markers || rx->seen || rx->failed || len < FPDU_MIN)
+		return false;
+	ulpdu_len = get_unaligned_be16(data);
+	size = mpa_fpdu_size(rx->pos, ulpdu_len, false);
+	if (!ulpdu_len || ulpdu_len > MPA_ULPDU_MAX || size > len)
+		return false;
+	rx->ulpdu_len = ulpdu_len;
+	rx->hdr_len = min_t(u32, ulpdu_len, MPA_RX_HDR_MAX);
+	memcpy(rx->hdr, data + MPA_LEN_SIZE, rx->hdr_len);
+	rx->size = size;
+	rx->seen = size;
+	memcpy(rx->field, data + size - MPA_CRC_SIZE, MPA_CRC_SIZE);
+	if (rx->crc)
+		rx->run = crc32c(rx->run, data, size - MPA_CRC_SIZE);
+	rx_judge(rx);
+	return true;
+}
+
 enum mpa_rx_verdict mpa_rx_feed(struct mpa_rx *rx, const u8 *data, u32 len, u32 *used)
 {
-	u32 done = 0;
+	u32 done = rx_at_once(rx, data, len) ? rx->size : 0;
 
 	while (done < len && !rx->failed && !rx_complete(rx)) {
 		u32 end = rx_stage_end(rx);
