@@ -70,12 +70,7 @@ trip() {
 # cost OP SIZE FEW MANY: instructions a message; the first run only warms up
 cost() {
 	local low high
-	case $1 in
-	*_lat)
-		trip "$1" "$2" "$4"
-		return
-		;;
-	esac
+	[[ $1 != *_lat ]] || { trip "$1" "$2" "$4"; return; }
 	once "$1" "$2" "$3" > /dev/null && low=$(once "$1" "$2" "$3") &&
 		high=$(once "$1" "$2" "$4") || return 1
 	echo $(((high - low) / ($4 - $3) / 8))

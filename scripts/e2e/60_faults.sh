@@ -108,7 +108,8 @@ cable_pulled() {
 shown() {
 	rdma resource show qp link "$1/1" -dd | sed -n "s/.* drv_$2 \([0-9]*\).*/\1/p" | tail -n 1
 }
-# is_shown DEVICE NAME FROM TO
+
+# is_shown DEVICE NAME FROM TO: is it one of these?
 is_shown() {
 	local value
 	value=$(shown "$1" "$2")

@@ -115,35 +115,46 @@ static bool notified(struct side *s, int ms)
 	return true;
 }
 
+static void receive_100(struct pair *p, int n)
+{
+	struct ibv_sge in = sge(&p->b, 0, 100);
+	int i;
+
+	for (i = 0; i < n; i++)
+		post_recv(&p->b, i, &in, 1);
+}
+
+static void send_100(struct pair *p, uint64_t id, int flags)
+{
+	struct ibv_sge out = sge(&p->a, 0, 100);
+
+	post(&p->a, id, IBV_WR_SEND, flags, &out, 1, 0, 0);
+}
+
 /* Armed for solicited completions only, a plain send must not wake the receiver. */
 static void solicited(void)
 {
-	struct ibv_sge in, out;
 	struct pair p;
-	int i;
 
 	pair_open(&p, &defaults);
 	hello(&p);
-	in = sge(&p.b, 0, 100);
-	out = sge(&p.a, 0, 100);
-	for (i = 0; i < 6; i++)
-		post_recv(&p.b, i, &in, 1);
+	receive_100(&p, 6);
 	check(!ibv_req_notify_cq(p.b.cq, 1), "arm");
-	post(&p.a, 0, IBV_WR_SEND, 0, &out, 1, 0, 0);
+	send_100(&p, 0, 0);
 	wc_expect(&p.b, 0, IBV_WC_SUCCESS);
 	check(!notified(&p.b, 100), "a plain send woke who waits for solicited ones");
-	post(&p.a, 1, IBV_WR_SEND, IBV_SEND_SOLICITED, &out, 1, 0, 0);
+	send_100(&p, 1, IBV_SEND_SOLICITED);
 	check(notified(&p.b, WAIT_MS), "a solicited send did not wake the receiver");
 	wc_expect(&p.b, 1, IBV_WC_SUCCESS);
-	post(&p.a, 2, IBV_WR_SEND, IBV_SEND_SOLICITED, &out, 1, 0, 0);
+	send_100(&p, 2, IBV_SEND_SOLICITED);
 	wc_expect(&p.b, 2, IBV_WC_SUCCESS);
 	check(!notified(&p.b, 100), "an event although the queue was not armed");
 	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
-	post(&p.a, 3, IBV_WR_SEND, 0, &out, 1, 0, 0);
+	send_100(&p, 3, 0);
 	check(notified(&p.b, WAIT_MS), "no event for a plain send");
 	wc_expect(&p.b, 3, IBV_WC_SUCCESS);
 	check(!ibv_req_notify_cq(p.a.cq, 0), "arm");
-	post(&p.a, 4, IBV_WR_SEND, IBV_SEND_SIGNALED, &out, 1, 0, 0);
+	send_100(&p, 4, IBV_SEND_SIGNALED);
 	check(notified(&p.a, WAIT_MS), "no event for the sender's own completion");
 	pair_close(&p);
 }
@@ -154,19 +165,17 @@ static void solicited(void)
  */
 static void late_arming(void)
 {
-	struct ibv_sge in, out;
+	struct ibv_sge out;
 	struct pair p;
 	int i;
 
 	pair_open(&p, &defaults);
 	hello(&p);
-	in = sge(&p.b, 0, 100);
 	out = sge(&p.a, 0, 100);
-	for (i = 0; i < 4; i++)
-		post_recv(&p.b, i, &in, 1);
+	receive_100(&p, 4);
 	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
 	for (i = 0; i < 3; i++)
-		post(&p.a, i, IBV_WR_SEND, 0, &out, 1, 0, 0);
+		send_100(&p, i, 0);
 	/* Its answer comes behind them. */
 	post(&p.a, 3, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &out, 1, (uintptr_t)p.b.mem,
 	     p.b.mr->rkey);
@@ -180,7 +189,7 @@ static void late_arming(void)
 	wc_expect(&p.b, 2, IBV_WC_SUCCESS);
 	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
 	check(!notified(&p.b, 300), "an event with nothing unread");
-	post(&p.a, 4, IBV_WR_SEND, 0, &out, 1, 0, 0);
+	send_100(&p, 4, 0);
 	check(notified(&p.b, WAIT_MS), "no event for the one that came then");
 	wc_expect(&p.b, 3, IBV_WC_SUCCESS);
 	pair_close(&p);
@@ -191,19 +200,15 @@ static void srq(void)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 5 };
 	struct options opt = defaults;
-	struct ibv_sge in, out;
 	struct pair p;
 	int i, ev;
 
 	opt.srq = true;
 	pair_open(&p, &opt);
-	in = sge(&p.b, 0, 100);
-	out = sge(&p.a, 0, 100);
-	for (i = 0; i < 10; i++)
-		post_recv(&p.b, i, &in, 1);
+	receive_100(&p, 10);
 	check(!ibv_modify_srq(p.b.srq, &attr, IBV_SRQ_LIMIT), "modify_srq: %m");
 	for (i = 0; i < 9; i++) {
-		post(&p.a, i, IBV_WR_SEND, 0, &out, 1, 0, 0);
+		send_100(&p, i, 0);
 		wc_expect(&p.b, i, IBV_WC_SUCCESS);
 		check(i >= 5 || async_get(&p.b, 0) < 0, "event with %d left", 9 - i);
 	}

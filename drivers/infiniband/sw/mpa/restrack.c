@@ -2,6 +2,10 @@
 /*
  * What a queue pair is at: "rdma resource show qp -dd". Who asks has a connection that
  * stands still, and wants to know which end waits for what.
+ *
+ * Some kernels ask while the queue pair is being destroyed, and after that: the core
+ * frees it when nobody asks any more. A connection that was found is held, and the data
+ * path is looked at only while the two are linked. What is destroyed has none.
  */
 #include <net/netlink.h>
 #include <rdma/restrack.h>
