@@ -90,6 +90,11 @@ static void bad_lengths(struct kunit *test)
 			rx_start(&w->rx, pos, false, true);
 			mpa_rx_feed(&w->rx, w->wire + lead, 2, &used);
 			KUNIT_ASSERT_EQ(test, w->rx.failed, good ? WIRE_OK : WIRE_MPA_MARKER);
+			/* All that it would have is at hand, and no CRC objects. */
+			rx_start(&w->rx, pos, false, false);
+			KUNIT_ASSERT_EQ(test, mpa_rx_feed(&w->rx, w->wire + lead, MODEL_MAX, &used),
+					good ? MPA_RX_FPDU : MPA_RX_FAILED);
+			KUNIT_ASSERT_EQ(test, w->rx.failed, good ? WIRE_OK : WIRE_MPA_MARKER);
 		}
 	}
 }

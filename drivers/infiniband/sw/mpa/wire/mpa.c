@@ -336,7 +336,7 @@ static bool rx_at_once(struct mpa_rx *rx, const u8 *data, u32 len)
 {
 	u32 ulpdu_len, size;
 
-	if (rx->markers || rx->seen || rx->failed || len < FPDU_MIN)
+	if (rx->markers || rx->seen || len < FPDU_MIN)
 		return false;
 	ulpdu_len = get_unaligned_be16(data);
 	size = mpa_fpdu_size(rx->pos, ulpdu_len, false);
