@@ -11,12 +11,15 @@ the FPDU behind it (5044, 4.3), so such a segment begins with an FPDU too.
 
 One line a direction, and for each window FROM-TO (seconds of the capture's clock):
 
-  from=PORT to=PORT markers=0|1 segments=N aligned=N again=N again_aligned=N edge=N
-  cut=N fpdus=N full=SIZE longest=SIZE tail=OCTETS
+  from=PORT to=PORT markers=0|1 segments=N aligned=N behind=N again=N again_aligned=N
+  edge=N cut=N fpdus=N full=SIZE longest=SIZE tail=OCTETS
 
 segments counts all with payload, again those of them that bring octets seen
 before. edge are new ones that leave less of the receiver's window than the longest
-FPDU takes: they met its edge. cut are those of them that end inside an FPDU. fpdus
+FPDU takes: they met its edge. cut are those of them that end inside an FPDU. behind are
+new ones that begin inside an FPDU because one before them ended there, on an edge that
+the receiver had told, be it an old one: the sender may hear of a new one after the
+capture does. They last until a segment begins with an FPDU again. fpdus
 are those whose first octet was first sent in the window; full is the longest of
 them on the wire, longest the longest segment. tail is what is behind the last whole
 FPDU. To see what the sender saw of the receiver's window the capture has to be the
@@ -95,6 +98,7 @@ class Direction:
         self.mss = None  # what this end takes
         self.scale = None  # of the windows this end tells
         self.edge = 0  # up to where the other end takes octets
+        self.edges = set()  # all that this ever was
         self.head = None  # headers of a frame with payload
         self.pieces = []  # (time, offset in the stream, payload, window left behind it)
 
@@ -123,7 +127,9 @@ class Direction:
         ack, _, window = struct.unpack_from(">IHH", tcp, 8)
         if not tcp[13] & SYN and None not in (self.scale, back.scale):
             window <<= back.scale
-        self.edge = max(self.edge, ((ack - self.isn - 1) & 0xFFFFFFFF) + window)
+        edge = ((ack - self.isn - 1) & 0xFFFFFFFF) + window
+        self.edges.add(edge)
+        self.edge = max(self.edge, edge)
 
     def stream(self):
         """All octets in order. When a place was sent anew, TCP sent the same."""
@@ -199,9 +205,10 @@ class Sender:
         return at == self.end or place < len(self.starts) and self.starts[place] == at
 
     def report(self, low, high, limit):
-        keys = "segments aligned again again_aligned edge cut fpdus full longest"
+        keys = "segments aligned behind again again_aligned edge cut fpdus full longest"
         count = dict.fromkeys(keys.split(), 0)
         top = self.start  # first octet never seen so far
+        behind = False  # an edge was inside an FPDU, and alignment was not regained yet
         for when, at, payload, room in self.way.pieces:
             end = at + len(payload)
             fresh, top = end > top, max(top, end)
@@ -217,6 +224,8 @@ class Sender:
                 count["again"] += 1
                 count["again_aligned"] += good
                 continue
+            count["behind"] += behind and not good
+            behind = behind and not good or end in self.way.edges
             if room < self.largest:
                 count["edge"] += 1
                 count["cut"] += not self.begins(end)
