@@ -313,6 +313,14 @@ static void work_is_bounded(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, stream_put(s, i, 300), 300);
 	KUNIT_EXPECT_EQ(test, s->rc.checked, (u64)s->at[6] - s->at[3]);
 
+	/* Nor when what came last ends inside it. */
+	six(s, true);
+	s->wire[s->at[3] + 99] ^= 1;
+	KUNIT_EXPECT_GE(test, stream_put(s, s->at[3] + 300, s->at[6] - s->at[3] - 300), 0);
+	for (i = 0; i < 9; i++)
+		KUNIT_ASSERT_EQ(test, stream_put(s, s->at[3], 300), 300);
+	KUNIT_EXPECT_EQ(test, s->rc.checked, (u64)s->at[6] - s->at[3]);
+
 	stream_begin(s, 0, true, true);
 	stream_add(s, 200);
 	stream_add(s, 2000);

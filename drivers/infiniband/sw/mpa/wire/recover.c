@@ -406,7 +406,9 @@ static bool early(struct mpa_recover *rc, u32 pos)
 
 	if (!size || rc->n_runs == rc->room.max_runs)
 		return false;
-	if (!before(rc->fresh.from, end) || !before(pos, rc->fresh.to))
+	/* Nothing new, or not in it. */
+	if (rc->fresh.from == rc->fresh.to || !before(rc->fresh.from, end) ||
+	    !before(pos, rc->fresh.to))
 		return false;
 	i = run_place(rc, pos, end);
 	if (i < 0 || !markers_agree(rc, pos, size) || !judge(rc, pos, size))
