@@ -95,7 +95,7 @@ def damage(what, data, name):
         at += size // 2
     else:
         at += 5 if sender.markers and (at - sender.start) % 512 == 0 else 1
-    for _, begin, payload, _ in sender.way.pieces:
+    for _, begin, payload, *_ in sender.way.pieces:
         if begin <= at < begin + len(payload):
             payload[at - begin] ^= 4
     with open(name, "wb") as file:

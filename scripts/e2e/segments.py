@@ -100,7 +100,8 @@ class Direction:
         self.edge = 0  # up to where the other end takes octets
         self.edges = set()  # all that this ever was
         self.head = None  # headers of a frame with payload
-        self.pieces = []  # (time, offset in the stream, payload, window left behind it)
+        self.pieces = []  # (time, offset in the stream, payload, window left behind it,
+        # whether it ends on an edge told so far)
 
     def add(self, when, frame, place):
         tcp = frame[place:]
@@ -118,7 +119,8 @@ class Direction:
             self.head = self.head or (bytes(frame[: -len(payload)]), place)
             # Offsets stay small here: no capture holds 2 GiB.
             at = (seq - self.isn - 1) & 0xFFFFFFFF
-            self.pieces.append((when, at, payload, self.edge - at - len(payload)))
+            end = at + len(payload)
+            self.pieces.append((when, at, payload, self.edge - end, end in self.edges))
 
     def allow(self, tcp, back):
         """The other end acknowledges, and tells its window."""
@@ -134,7 +136,7 @@ class Direction:
     def stream(self):
         """All octets in order. When a place was sent anew, TCP sent the same."""
         data = bytearray()
-        for _, at, payload, _ in sorted(self.pieces, key=lambda piece: piece[1]):
+        for _, at, payload, *_ in sorted(self.pieces, key=lambda piece: piece[1]):
             if at > len(data):
                 raise Broken(f"{self.name}: the capture has a hole at {len(data)}")
             old = len(data) - at
@@ -209,7 +211,7 @@ class Sender:
         count = dict.fromkeys(keys.split(), 0)
         top = self.start  # first octet never seen so far
         behind = False  # an edge was inside an FPDU, and alignment was not regained yet
-        for when, at, payload, room in self.way.pieces:
+        for when, at, payload, room, on_edge in self.way.pieces:
             end = at + len(payload)
             fresh, top = end > top, max(top, end)
             if end <= self.start or not low <= when < high:
@@ -225,7 +227,7 @@ class Sender:
                 count["again_aligned"] += good
                 continue
             count["behind"] += behind and not good
-            behind = behind and not good or end in self.way.edges
+            behind = behind and not good or on_edge
             if room < self.largest:
                 count["edge"] += 1
                 count["cut"] += not self.begins(end)
