@@ -11,8 +11,11 @@
  * A program with one large message at a time gains nothing, and pays the wake-up. It
  * looks the same but for this: the worker finds no other work request before it stops.
  * Then the next large doorbells send all there is, twice as many each time. (A list that
- * is posted in one go counts as several.)
+ * is posted in one go counts as several.) But the worker may also have kept the program
+ * from its processor. So with messages large enough this ends when one is posted while
+ * the completion of another lies unread, or was not asked for.
  */
+#include "cq.h"
 #include "dev.h"
 #include "qp.h"
 
@@ -20,6 +23,8 @@
 #define TX_BUDGET	(1024 * 1024)
 /* Most doorbells in a row for which the worker is not tried. */
 #define ALONE_MAX	64U
+/* Octets whose encoding takes ten times as long as to wake the worker. */
+#define WORTH_IT	(64 * 1024)
 
 /**
  * rnic_bulk_is_on() - is the worker sending?
@@ -35,6 +40,18 @@ bool rnic_bulk_is_on(const struct rnic_qp *qp)
 	return READ_ONCE(qp->bulk);
 }
 
+/*
+ * Did the program post this before it had all back, or had asked for it? Not asked of
+ * messages for which waking the worker would be no small part of the cost.
+ */
+static bool has_more(const struct rnic_qp *qp)
+{
+	const struct rnic_wqe *last = &qp->tx.wqe;
+
+	return last->len >= WORTH_IT &&
+	       (!(last->flags & RNIC_WQE_SIGNALED) || rnic_cq_unread(qp->scq));
+}
+
 /**
  * rnic_bulk_doorbell() - send what is not the worker's
  * @qp:	queue pair that may send
@@ -47,6 +64,10 @@ bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s)
 	struct rnic_tx *tx = &qp->tx;
 	u32 start = tx->mpa.pos;
 
+	if (tx->alone && has_more(qp)) {
+		tx->alone = 0;
+		tx->alone_next = 0;
+	}
 	if (rnic_tx_run(qp, s, tx->alone ? TX_BUDGET : RNIC_INLINE_MAX, true)) {
 		tx->bulk_from = qp->sent_tail;
 		WRITE_ONCE(qp->bulk, true);

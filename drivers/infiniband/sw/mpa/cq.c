@@ -93,6 +93,25 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 }
 
 /**
+ * rnic_cq_unread() - did user space leave the newest completion unread?
+ * @cq:		a user's CQ
+ *
+ * Any context.
+ *
+ * Return: it did.
+ */
+bool rnic_cq_unread(struct rnic_cq *cq)
+{
+	unsigned long flags;
+	bool unread;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	unread = rnic_cq_ring_unread(&cq->ring);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return unread;
+}
+
+/**
  * rnic_cq_create() - make a completion queue
  * @ibcq:	the CQ, zeroed by ib_core
  * @attr:	what is wanted; the completion vector makes no difference

@@ -42,6 +42,7 @@ static inline struct rnic_cq *rnic_cq(struct ib_cq *ibcq)
 
 int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe,
 		 bool solicited);
+bool rnic_cq_unread(struct rnic_cq *cq);
 
 /* ib_device_ops */
 int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,

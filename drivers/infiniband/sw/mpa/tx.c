@@ -158,6 +158,17 @@ static enum encode encode_segment(struct rnic_qp *qp, struct rnic_sock *s)
 }
 
 /*
+ * Was enough sent since @start? The next FPDU counts half, so that one as large as
+ * those of lo is not begun by who may send only a little.
+ */
+static bool enough(const struct rnic_tx *tx, u32 start, u32 budget)
+{
+	u32 next = tx->msg == RNIC_TX_NONE ? 0 : min(tx->left, tx->emss);
+
+	return tx->mpa.pos - start + next / 2 >= budget;
+}
+
+/*
  * Encode until the image is full, a new segment is due, or nothing is left.
  *
  * Return: more is to be sent after this image.
@@ -172,7 +183,7 @@ static bool fill_image(struct rnic_qp *qp, struct rnic_sock *s, u32 limit, bool 
 		/* First: were it said that more comes, TCP would wait for it. */
 		if (tx->msg == RNIC_TX_NONE && !rnic_tx_next(qp))
 			return false;
-		if (tx->mpa.pos - start >= limit)
+		if (enough(tx, start, limit))
 			return true;
 		switch (encode_segment(qp, s)) {
 		case SEG_ENCODED:
@@ -266,7 +277,7 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 		if (cut)
 			rnic_sock_cut(s);
 		/* Enough for now, or no memory for the moment. */
-		again = more && (tx->mpa.pos - start >= budget || !tx->img.page);
+		again = more && (enough(tx, start, budget) || !tx->img.page);
 	}
 	rnic_sent_complete(qp);
 	again |= starved(tx, s);
