@@ -172,7 +172,7 @@ start_guest() {
 		"E2E_SLOW=${E2E_SLOW:-$slow}")
 	step "starting a virtual machine${label:+, \"${label% | }\"}: Linux $(guest_release)"
 	guests+=("$dir")
-	boot "$dir" "$label" -c 2 -m 3G "${options[@]}" -t "$VM_SECONDS" -o "$dir" -- \
+	boot "$dir" "$label" -c 2 -m 3G -n "${options[@]}" -t "$VM_SECONDS" -o "$dir" -- \
 		env "${settings[@]}" scripts/check-guest.sh "$@" &
 }
 

@@ -6,7 +6,7 @@
 # Documentation/benchmarks.rst.
 #
 # From the environment: COUNT_ROWS (see below; OP:SIZE:FEW:MANY), WHO (mpa siw; also
-# rxe), OUT (bench).
+# rxe), CABLE (veth; or card, for two network cards), OUT (bench).
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -16,6 +16,7 @@ WHO=${WHO:-mpa siw}
 
 COUNT_ROWS=${COUNT_ROWS:-send_bw:64:200:2200 send_bw:4096:200:2200 send_bw:65536:100:700
 	read_bw:65536:100:700 send_lat:64:100:2000 read_lat:64:100:2000}
+CABLE=${CABLE:-veth}
 OUT=${OUT:-$TOP/bench}
 mkdir -p "$OUT"
 results=$OUT/count.csv
@@ -28,8 +29,8 @@ measure() {
 	ko=$(module_of "$1")
 	step "counting for $1 (two or three minutes)"
 	# shellcheck disable=SC2086
-	"$TOP/scripts/vm/run.sh" -i -t 1200 -- scripts/bench/count-guest.sh "$1" "$ko" \
-		$rows | while read -r mark row value; do
+	"$TOP/scripts/vm/run.sh" -i -n -t 1200 -- env CABLE="$CABLE" \
+		scripts/bench/count-guest.sh "$1" "$ko" $rows | while read -r mark row value; do
 		[ "$mark" = @ ] || { echo "    $mark $row $value"; continue; }
 		echo "    $row $value"
 		echo "$1,${row%%:*},$(cut -d : -f 2 <<< "$row"),$value" >> "$results"

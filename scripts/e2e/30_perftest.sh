@@ -145,8 +145,15 @@ small_reads() {
 # The last octets of a message are sent by one, the next message is posted for the other.
 scenario bulk_turns 40 "doorbell and worker send by turns, and neither leaves it to the other"
 bulk_turns() {
+	by_turns 9000 20000 70000
+	dirty
+	set_mtu 65535	# an FPDU is more than a doorbell sends
+	by_turns 9000 70000 140000
+}
+
+by_turns() {
 	local length depth
-	for length in 9000 20000 70000; do
+	for length; do
 		for depth in 1 2 5; do
 			new_port
 			run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 200 -l "$length" -d "$depth"

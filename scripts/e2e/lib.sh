@@ -207,14 +207,40 @@ topo_down() {
 	ip netns del r 2>/dev/null || :		# a router, where there was one
 }
 
+veth_ends() {
+	ip link add va index 101 address 02:77:00:00:00:01 netns a type veth \
+		peer name vb index 102 address 02:77:00:00:00:02 netns b
+}
+
+# The two cards of vm/run.sh -n, with the same addresses. When a namespace goes its card
+# comes back to us, a moment later.
+card_ends() {
+	modprobe e1000
+	take_card 02:77:00:00:00:01 a va
+	take_card 02:77:00:00:00:02 b vb
+}
+
+take_card() {		# ADDRESS HOST NAME
+	until_true 10 find_card "$1" || fail "no card $1 here (scripts/vm/run.sh -n)"
+	ip link set "$CARD" mtu 1500 netns "$2" name "$3"
+}
+
+find_card() {
+	local file
+	for file in /sys/class/net/*/address; do
+		CARD=${file%/address} CARD=${CARD##*/}
+		[ "$(<"$file")" != "$1" ] || return 0
+	done
+	return 1
+}
+
 # The neighbours are known from the start: on 6.1 rdma_resolve_addr overlooks an
 # answer to its ARP request that comes as fast as over veth, and waits out its
 # whole time-out (2 s for rping).
 make_cable() {
 	ip netns add a
 	ip netns add b
-	ip link add va index 101 address 02:77:00:00:00:01 netns a type veth \
-		peer name vb index 102 address 02:77:00:00:00:02 netns b
+	"${CABLE:-veth}_ends"
 	ip -n a -batch - <<-BATCH
 		addr add $A4/24 dev va
 		addr add $A6/64 dev va nodad

@@ -3,10 +3,12 @@
 # Runs one program as root in a virtual machine and exits with its status.
 #
 #   run.sh [-c CPUS] [-m MEM] [-t SECONDS] [-o OUTDIR] [-a KERNEL_APPEND] [-i]
-#          [-k RELEASE | -K BZIMAGE -M MODDIR] -- PROGRAM [ARGS...]
+#          [-n] [-k RELEASE | -K BZIMAGE -M MODDIR] -- PROGRAM [ARGS...]
 #
 # -i: one emulated processor whose clock counts instructions, 8 ns each, and skips
 # what is idle. Then a time is a number of instructions, whatever else runs here.
+# -n: two Ethernet cards (e1000) at the ends of one cable, addresses 02:77:00:00:00:01
+# and :02. They gather, sum and cut (TSO) as real ones do.
 #
 # The guest runs a stock kernel (the newest 6.1 in /boot, or -k), or one built
 # by hand (-K, with its modules in -M). It sees this machine's root file system
@@ -24,7 +26,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 BOOT_SECONDS=${BOOT_SECONDS:-240}
-cpus=2 memory=2G seconds=300 outdir='' append='' release='' image='' moddir='' count=''
+cpus=2 memory=2G seconds=300 outdir='' append='' release='' image='' moddir='' count='' cards=(-nic none)
 
 usage() {
 	sed -n '4,6s/^# *//p' "${BASH_SOURCE[0]}" >&2
@@ -33,7 +35,7 @@ usage() {
 
 parse_options() {
 	local option
-	while getopts c:m:t:o:a:k:K:M:ih option; do
+	while getopts c:m:t:o:a:k:K:M:inh option; do
 		case $option in
 		c) cpus=$OPTARG ;;
 		m) memory=$OPTARG ;;
@@ -44,8 +46,18 @@ parse_options() {
 		K) image=$OPTARG ;;
 		M) moddir=$OPTARG ;;
 		i) count=1 cpus=1 ;;
+		n) two_cards ;;
 		*) usage ;;
 		esac
+	done
+}
+
+two_cards() {
+	local n
+	cards=()
+	for n in 1 2; do
+		cards+=(-netdev "hubport,id=port$n,hubid=0"
+			-device "e1000,netdev=port$n,mac=02:77:00:00:00:0$n")
 	done
 }
 
@@ -161,13 +173,13 @@ exec_qemu() {
 		clock=$(emulated_clock)
 	fi
 	exec timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
-		-no-user-config -nodefaults -display none -no-reboot -net none \
+		-no-user-config -nodefaults -display none -no-reboot \
 		-M pc -accel "$accel" -cpu "$cpu" -smp "$cpus" -m "$memory" \
 		-chardev "file,id=console,path=$dir/console.log" \
 		-chardev stdio,id=program,signal=off \
 		-serial chardev:console -serial chardev:program -monitor none \
 		-kernel "$image" -initrd "$initramfs" -append "$cmdline $clock" \
-		"${counter[@]}" "${args[@]}" < /dev/null 2> "$dir/qemu.log"
+		"${counter[@]}" "${cards[@]}" "${args[@]}" < /dev/null 2> "$dir/qemu.log"
 }
 
 # KVM counts only when it boots this kernel: in some clouds /dev/kvm is there
