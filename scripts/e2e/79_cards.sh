@@ -9,6 +9,12 @@ use_cards() {
 	topo_down
 	CABLE=card
 	topo_up >"$WORK/topology.log" 2>&1
+	wait_for 10 cards_are_up
+}
+
+# A card that is reset, for another MTU, is down for a moment.
+cards_are_up() {
+	a ip link show va | grep -q "state UP" && b ip link show vb | grep -q "state UP"
 }
 
 scenario cards_data 60 "over network cards: every octet, with the CRC and without"
@@ -17,6 +23,7 @@ cards_data() {
 	use_cards
 	for mtu in 1500 9000; do
 		set_mtu $mtu
+		wait_for 10 cards_are_up
 		for crc in required off; do
 			echo $crc >/sys/class/infiniband/mpa0/mpa/crc
 			echo $crc >/sys/class/infiniband/mpa1/mpa/crc
