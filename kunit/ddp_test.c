@@ -2,7 +2,7 @@
 /* wire/ddp.c: segment headers and message order (RFC 5040, RFC 5041). */
 #include <kunit/test.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include <wire/ddp.h>
 #include <wire/mpa.h>
 #include "suites.h"

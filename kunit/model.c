@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include "model.h"
 
 /* Ledger CRC-13: reflected 0x82f63b78, initial ones, complemented. */

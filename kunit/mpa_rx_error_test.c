@@ -2,7 +2,7 @@
 /* wire/mpa.c: what the receiver refuses, and what it must not. */
 #include <kunit/test.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include <wire/mpa.h>
 #include "model.h"
 #include "mpa_rx.h"

@@ -3,7 +3,7 @@
 #include <kunit/test.h>
 #include <linux/crc32c.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include <wire/mpa.h>
 #include "model.h"
 #include "suites.h"

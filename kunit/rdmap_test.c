@@ -2,7 +2,7 @@
 /* wire/rdmap.c: the Terminate message (RFC 5040 section 4.8). */
 #include <kunit/test.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include <wire/ddp.h>
 #include <wire/mpa.h>
 #include "suites.h"

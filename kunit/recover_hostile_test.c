@@ -2,7 +2,7 @@
 /* wire/recover.c: segments that lie, repeat, contradict, or are too many. */
 #include <kunit/test.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include "recover_stream.h"
 #include "suites.h"
 

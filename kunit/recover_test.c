@@ -2,7 +2,7 @@
 /* wire/recover.c: what honest segments give, in any order. */
 #include <kunit/test.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include "recover_stream.h"
 #include "suites.h"
 

@@ -2,7 +2,7 @@
 /* wire/startup.c: the frames (RFC 5044 section 7.1.1, RFC 6581 sections 6, 9). */
 #include <kunit/test.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include <wire/startup.h>
 #include "suites.h"
 #include "vectors.h"

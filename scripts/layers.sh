@@ -29,7 +29,7 @@ check_engine() {
 	while IFS=: read -r file line header; do
 		case $header in
 		wire/*) ;;
-		asm/byteorder.h | asm/unaligned.h) ;;
+		asm/byteorder.h | compat/unaligned.h) ;;
 		linux/byteorder/*) ;;
 		linux/bits.h | linux/build_bug.h | linux/crc32c.h | linux/errno.h) ;;
 		linux/limits.h | linux/minmax.h | linux/stddef.h) ;;

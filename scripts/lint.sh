@@ -42,14 +42,19 @@ checkpatch() {
 		--no-summary --quiet ${ignore:+--ignore "$ignore"} -f "$@" 2>&1
 }
 
+# To know versions is what include/compat is for.
+versions=LINUX_VERSION_CODE,CONSTANT_COMPARISON
+
 run_checkpatch() {
-	local kernel user
+	local kernel compat user
 	step "checkpatch"
 	mapfile -t kernel < <(files 'drivers/*.[ch]' 'include/*.[ch]' 'kunit/*.[ch]' |
-		grep -v '^kunit/user/')
+		grep -v -e '^kunit/user/' -e '^include/compat/')
+	mapfile -t compat < <(files 'include/compat/*.h')
 	mapfile -t user < <(files 'kunit/user/*.[ch]' 'scripts/*.[ch]')
 	{
 		checkpatch '' "${kernel[@]}"
+		checkpatch "$versions" "${compat[@]}"
 		checkpatch "$user_space" "${user[@]}"
 	} > "$OUT/checkpatch"
 	rm -f .checkpatch-camelcase.* # it leaves that in the current folder

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include <linux/crc32c.h>
 #include <wire/ddp.h>
 #include <wire/mpa.h>

@@ -115,14 +115,15 @@ bool rnic_cq_unread(struct rnic_cq *cq)
  * rnic_cq_create() - make a completion queue
  * @ibcq:	the CQ, zeroed by ib_core
  * @attr:	what is wanted; the completion vector makes no difference
- * @udata:	user request and response, NULL for kernel consumers
+ * @maker:	the user, NULL for kernel consumers
  *
  * Return: 0 or a negative errno.
  */
 int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		   struct ib_udata *udata)
+		   struct compat_cq_maker *maker)
 {
 	struct rnic_dev *dev = rnic_dev(ibcq->device);
+	struct ib_udata *udata = compat_cq_udata(maker);
 	struct rnic_cq *cq = rnic_cq(ibcq);
 	int ret;
 

@@ -8,6 +8,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
+#include <compat/verbs.h>
 
 #include "ring.h"
 
@@ -46,7 +47,7 @@ bool rnic_cq_unread(struct rnic_cq *cq);
 
 /* ib_device_ops */
 int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		   struct ib_udata *udata);
+		   struct compat_cq_maker *maker);
 int rnic_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata);
 int rnic_cq_poll(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int rnic_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);

@@ -24,6 +24,7 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include <net/tcp.h>
+#include <compat/tcp.h>
 
 #include "sock.h"
 
@@ -167,9 +168,7 @@ static int create(struct rnic_sock *s, struct net *net, sa_family_t family)
 		return ret;
 	}
 	sk = s->sock->sk;
-	sk->sk_net_refcnt = 1;
-	get_net_track(net, &sk->ns_tracker, GFP_KERNEL);
-	sock_inuse_add(net, 1);
+	compat_sock_pin_net(sk, net);
 	put_net(net);
 
 	sk->sk_reuse = SK_CAN_REUSE;

@@ -11,6 +11,7 @@
 #include <linux/net.h>
 #include <net/sock.h>
 #include <net/tcp.h>
+#include <compat/tcp.h>
 
 #include "chunk.h"
 #include "sock.h"
@@ -118,10 +119,10 @@ static void fit_mss(struct rnic_sock *s, u32 mtu)
 	if (!s->mss_clamp)
 		s->mss_clamp = tp->rx_opt.mss_clamp;
 	tp->rx_opt.mss_clamp = s->mss_clamp;
-	mss = tcp_sync_mss(sk, mtu);
-	if (mss % 4 && mss == tcp_mtu_to_mss(sk, mtu)) {
+	mss = compat_tcp_sync_mss(sk, mtu);
+	if (mss % 4 && mss == compat_tcp_mtu_to_mss(sk, mtu)) {
 		tp->rx_opt.mss_clamp = round_down(mss, 4) + options;
-		tcp_sync_mss(sk, mtu);
+		compat_tcp_sync_mss(sk, mtu);
 	}
 	s->mtu = mtu;
 }
@@ -185,16 +186,6 @@ bool rnic_sock_room(const struct rnic_sock *s)
 	return false;
 }
 
-/* To a network device without scatter-gather. TCP's own way around would sleep. */
-static int push_copy(struct sock *sk, struct page *page, u32 off, u32 len, int flags)
-{
-	struct bio_vec bv = { .bv_page = page, .bv_offset = off, .bv_len = len };
-	struct msghdr msg = { .msg_flags = flags };
-
-	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bv, 1, len);
-	return tcp_sendmsg_locked(sk, &msg, len);
-}
-
 /**
  * rnic_sock_push() - hand octets of a page to TCP, by reference
  * @s:		socket, locked
@@ -217,10 +208,7 @@ int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, boo
 	if (more)
 		flags |= MSG_MORE;
 	sk->sk_allocation = rnic_sock_gfp(s);
-	if (sk->sk_route_caps & NETIF_F_SG)
-		ret = tcp_sendpage_locked(sk, page, off, len, flags);
-	else
-		ret = push_copy(sk, page, off, len, flags);
+	ret = compat_tcp_push(sk, page, off, len, flags);
 	sk->sk_allocation = GFP_NOIO;
 	return ret;
 }
@@ -400,5 +388,5 @@ void rnic_sock_want(struct rnic_sock *s, u32 len)
 {
 	rnic_sock_assert_locked(s);
 	if (READ_ONCE(s->sock->sk->sk_rcvlowat) != len)
-		tcp_set_rcvlowat(s->sock->sk, len);
+		compat_tcp_set_rcvlowat(s->sock->sk, len);
 }

@@ -9,7 +9,7 @@
 #include <linux/types.h>
 #include <linux/string.h>
 #include <asm/byteorder.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include <wire/ddp.h>
 
 #define CTRL_SIZE	sizeof(struct ddp_ctrl)

@@ -20,7 +20,7 @@
 #include <linux/string.h>
 #include <linux/minmax.h>
 #include <linux/crc32c.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include <wire/mpa.h>
 
 #define MARKER_MASK	(MPA_MARKER_SPACING - 1)

@@ -12,7 +12,7 @@
  */
 #include <linux/types.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include <wire/ddp.h>
 
 #define TERM_CTRL_SIZE	4

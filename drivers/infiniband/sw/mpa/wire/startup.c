@@ -15,7 +15,7 @@
 #include <linux/string.h>
 #include <linux/minmax.h>
 #include <asm/byteorder.h>
-#include <asm/unaligned.h>
+#include <compat/unaligned.h>
 #include <wire/startup.h>
 
 #define HDR_SIZE	sizeof(struct mpa_frame_hdr)

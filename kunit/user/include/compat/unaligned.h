@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _SHIM_ASM_UNALIGNED_H
-#define _SHIM_ASM_UNALIGNED_H
+#ifndef _SHIM_COMPAT_UNALIGNED_H
+#define _SHIM_COMPAT_UNALIGNED_H
 
 #include <linux/types.h>
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Unaligned access. The header moved with Linux 6.12.
+ */
+#ifndef _COMPAT_UNALIGNED_H
+#define _COMPAT_UNALIGNED_H
+
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
+#endif /* _COMPAT_UNALIGNED_H */
