@@ -46,25 +46,42 @@ static inline int compat_tcp_copy(struct sock *sk, struct page *page, u32 off, u
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 /*
  * TCP takes each page of a compound one for itself here. When its buffer has no place
- * for another it begins a new one, in the middle of a segment. So go no further than
- * segments are full, and begin it there.
+ * for another it begins a new one, be it in the middle of a segment. So the buffer is
+ * ended before that, between two segments.
  */
+static inline u32 compat_tcp_places(const struct sk_buff *tail)
+{
+	return MAX_SKB_FRAGS - min_t(u32, skb_shinfo(tail)->nr_frags, MAX_SKB_FRAGS);
+}
+
+/**
+ * compat_tcp_has_room() - will a buffer of TCP's take some octets more?
+ * @tail:	the last of the send queue
+ * @len:	how many, of as few pages as can be
+ *
+ * Return: for certain.
+ */
+static inline bool compat_tcp_has_room(const struct sk_buff *tail, u32 len)
+{
+	return DIV_ROUND_UP(len, PAGE_SIZE) < compat_tcp_places(tail);
+}
+
+/* How much of what is to be pushed goes into the last buffer, or else into a new one. */
 static inline u32 compat_tcp_fit(struct sock *sk, u32 off, u32 len)
 {
 	struct sk_buff *tail = tcp_write_queue_tail(sk);
-	u32 mss = tcp_sk(sk)->mss_cache, room, part;
+	u32 room, end;
 
 	if (!tail || TCP_SKB_CB(tail)->eor)
 		return len;
-	room = MAX_SKB_FRAGS - min_t(u32, skb_shinfo(tail)->nr_frags, MAX_SKB_FRAGS);
-	if (DIV_ROUND_UP(offset_in_page(off) + len, PAGE_SIZE) <= room)
+	room = compat_tcp_places(tail) * PAGE_SIZE;
+	if (offset_in_page(off) + len <= room)
 		return len;
-	part = room ? room * PAGE_SIZE - offset_in_page(off) : 0;
-	part = rounddown(tail->len + part, mss);
-	if (part > tail->len)
-		return part - tail->len;
-	if (tail->len % mss == 0)
-		TCP_SKB_CB(tail)->eor = 1;
+	end = tail->len + room - min_t(u32, room, offset_in_page(off));
+	end = rounddown(end, tcp_sk(sk)->mss_cache);
+	if (end > tail->len)
+		return end - tail->len;
+	TCP_SKB_CB(tail)->eor = 1;
 	return len;
 }
 
@@ -76,8 +93,7 @@ static inline u32 compat_tcp_fit(struct sock *sk, u32 off, u32 len)
  * @len:	how many
  * @flags:	MSG_*
  *
- * A network device without scatter-gather gets a copy; tcp_sendpage()'s own way around
- * would sleep.
+ * A network device without scatter-gather gets a copy.
  *
  * Return: octets taken, possibly fewer than @len, or -errno.
  */
@@ -87,11 +103,17 @@ static inline int compat_tcp_push(struct sock *sk, struct page *page, u32 off, u
 			       flags | MSG_SPLICE_PAGES);
 }
 #else
+static inline bool compat_tcp_has_room(const struct sk_buff *tail, u32 len)
+{
+	return true;
+}
+
 static inline int compat_tcp_push(struct sock *sk, struct page *page, u32 off, u32 len, int flags)
 {
-	if (sk->sk_route_caps & NETIF_F_SG)
-		return tcp_sendpage_locked(sk, page, off, len, flags);
-	return compat_tcp_copy(sk, page, off, len, flags);
+	/* TCP's own way around a device without scatter-gather would sleep. */
+	if (!(sk->sk_route_caps & NETIF_F_SG))
+		return compat_tcp_copy(sk, page, off, len, flags);
+	return tcp_sendpage_locked(sk, page, off, len, flags);
 }
 #endif
 

@@ -154,16 +154,23 @@ u32 rnic_sock_emss(struct rnic_sock *s)
  * @emss:	as rnic_sock_emss() told
  *
  * TCP is asked anew each time, for it may cut a buffer anywhere, at the edge of the
- * peer's window for one (SEG-18).
+ * peer's window for one (SEG-18). A buffer that has no room for the rest of its last
+ * segment ends here.
  *
  * Return: octets in it, 0 when the next octet begins a segment.
  */
 u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss)
 {
 	struct sk_buff *tail = tcp_write_queue_tail(s->sock->sk);
+	u32 used;
 
 	rnic_sock_assert_locked(s);
-	return tail && !TCP_SKB_CB(tail)->eor ? tail->len % emss : 0;
+	used = tail && !TCP_SKB_CB(tail)->eor ? tail->len % emss : 0;
+	if (used && !compat_tcp_has_room(tail, emss - used)) {
+		TCP_SKB_CB(tail)->eor = 1;
+		used = 0;
+	}
+	return used;
 }
 
 /* Nothing is queued or waits for an acknowledgment. */
