@@ -46,6 +46,9 @@ e2e:
 debug-check:
 	scripts/check.sh debug $(E2E)
 
+newer-check:
+	scripts/check.sh newer $(E2E)
+
 bench:
 	scripts/deps.sh bench
 	scripts/bench/run.sh
@@ -71,10 +74,11 @@ help:
 	@echo 'make kunit     only the engine tests in a kernel'
 	@echo 'make e2e       only the end-to-end scenarios (E2E="NAME ...": these)'
 	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ...'
+	@echo 'make newer-check  scenarios on a newer kernel (6.12)'
 	@echo 'make bench     our device, siw, rxe and plain TCP on the same path'
 	@echo 'make bench-count  instructions a message: our device, siw, TCP'
 	@echo 'make bench-growth  the same with up to 1000 connections, 100 000 regions'
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check bench bench-count bench-growth lint help
+.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check newer-check bench bench-count bench-growth lint help

@@ -3,9 +3,11 @@
 # check.sh             every test: the engine's in user space, the same in a kernel,
 #                      the scenarios between two hosts in a guest; then the suites
 #                      and the scenarios on the debug kernel (vm/kernel.sh), where a
-#                      report of its checks is a failure too
+#                      report of its checks is a failure too; and some of the
+#                      scenarios on a newer kernel (vm/package.sh)
 # check.sh e2e [NAME...]    only the scenarios on the stock kernel, or those named
 # check.sh debug [NAME...]  only what is on the debug kernel, or those named and KUnit
+# check.sh newer [NAME...]  all that can run on the newer kernel, or those named
 #
 # Guests run side by side where there is memory, and the debug kernel is built behind
 # the first: a guest leaves half of two processors idle.
@@ -20,6 +22,7 @@ OUT=$BUILD/check
 passed=0 failed=0
 summary=()
 guests=() # the folders of those that were started
+debugging='' # the chosen kernel is the one with checks of its own
 kernel_pid=''
 
 # Left out on the stock kernel unless named: what, and why.
@@ -31,6 +34,23 @@ LEFT_OUT_DEBUG=(
 	'seg_[!l]*:what tshark and TCP show does not depend on the kernel; make debug-check has it'
 	'wire_*:what tshark shows does not depend on the kernel; make debug-check has it'
 	'siw_crc_[ot][uh]*:siw with other settings; make debug-check has it'
+)
+
+# The newer kernel: what cannot run there,
+NEWER=6.12
+LEFT_OUT_NEWER=(
+	'failslab_*:that kernel cannot make allocations fail'
+	'siw_*:siw, the peer, is built from the source of 6.1'
+)
+# and what of the rest make check runs: what goes through include/compat, and each
+# part of the driver once, in 4 minutes.
+ON_NEWER=(
+	link_add_delete settings statistics rping_ipv4 rping_ipv6 rping_mtu_change
+	send_bw_poll small_stream bulk_turns rstream_sizes nfs_rdma
+	cm_reject cm_burst cm_disconnects killed_rping link_deleted_busy
+	data_sizes_send data_sizes_write data_sizes_read data_gather data_reads_wrap
+	queue_late_arming queue_srq queue_cq_overflow error_write_past_end
+	seg_steady seg_odd seg_markers seg_path_mtu seg_loss seg_cards cards_data unload
 )
 
 # note NAME PASSED FAILED [WHY]: one line of the summary, added to the total
@@ -90,6 +110,7 @@ start_kernel() {
 choose_debug_kernel() {
 	GUEST_PACK=$(cat "$OUT/kernel")
 	export GUEST_PACK
+	debugging=yes
 }
 
 # scenarios_for KERNEL RULE...: what is left out is said.
@@ -160,9 +181,11 @@ start_guest() {
 	done
 	[ "$room" = 1 ] || [ -z "$label" ] || slow=2
 	if [ -n "${GUEST_PACK:-}" ]; then
+		options=(-K "$GUEST_PACK/bzImage" -M "$GUEST_PACK")
+	fi
+	if [ -n "$debugging" ]; then
 		slow=5
-		options=(-K "$GUEST_PACK/bzImage" -M "$GUEST_PACK"
-			-a "kasan_multi_shot log_buf_len=16M $(cat "$dir/append")")
+		options+=(-a "kasan_multi_shot log_buf_len=16M $(cat "$dir/append")")
 		settings=(DEBUG_KERNEL=1)
 	fi
 	if [ -s "$dir/kunit.modules" ]; then
@@ -199,14 +222,14 @@ read_status() {
 count_guest() {
 	local dir=$1 status where=''
 	case ${dir##*/} in
-	debug-*) where=", ${dir##*/}" ;;
+	debug-* | newer) where=", ${dir##*/}" ;;
 	esac
 	if [ -s "$dir/kunit.modules" ]; then
 		count "the same in the kernel (KUnit)$where" "$dir/kunit.tap" \
 			"$(read_status "$dir" kunit)" -v ktap=1
 	fi
 	count "end-to-end scenarios$where" "$dir/e2e.tap" "$(read_status "$dir" e2e)"
-	if [ -n "$where" ]; then
+	if [ -e "$dir/append" ]; then
 		count "the kernel's own checks$where" "$dir/reports.tap" \
 			"$(read_status "$dir" reports)"
 	fi
@@ -235,6 +258,23 @@ on_stock() {
 	build_for "$OUT" || return 0
 	[ $# -gt 0 ] || mapfile -t names < <(scenarios_for stock "${LEFT_OUT_STOCK[@]}")
 	start_guest "$OUT" "$label" "${names[@]}"
+}
+
+# on_newer LABEL NAME...: a kernel that is newer than the one all else runs on
+on_newer() {
+	local label=$1 dir=$OUT/newer
+	shift
+	mkdir -p "$dir"
+	if ! GUEST_PACK=$("$TOP/scripts/vm/package.sh" "$NEWER"); then
+		note "Linux $NEWER" 0 1 "could not get it"
+		return
+	fi
+	export GUEST_PACK
+	if attempt "building the module for $NEWER" build_module "$dir" &&
+		attempt "building the test programs" build_programs; then
+		start_guest "$dir" "$label" "$@"
+	fi
+	unset GUEST_PACK
 }
 
 # every PART NAME...: of two parts of the names, every second in each
@@ -285,7 +325,7 @@ on_debug() {
 clean_up() {
 	local file
 	[ -z "$kernel_pid" ] || kill "$kernel_pid" 2> /dev/null || true
-	for file in "$OUT"/vm.pid "$OUT"/debug-*/vm.pid; do
+	for file in "$OUT"/vm.pid "$OUT"/{debug-*,newer}/vm.pid; do
 		[ ! -e "$file" ] || kill "$(cat "$file")" 2> /dev/null || true
 	done
 }
@@ -317,7 +357,8 @@ case $what in
 all) ;;
 e2e) group=check ;;
 debug) OUT=$BUILD/debug-check ;;
-*) die "usage: check.sh [e2e|debug [NAME...]]" ;;
+newer) group=check OUT=$BUILD/newer-check ;;
+*) die "usage: check.sh [e2e|debug|newer [NAME...]]" ;;
 esac
 VM_SECONDS=${VM_SECONDS:-4500}
 room=$(at_once)
@@ -334,6 +375,7 @@ all)
 	build_kunit "$OUT"
 	start_kernel 19 # behind the guest
 	on_stock "stock | "
+	on_newer "newer | " "${ON_NEWER[@]}"
 	on_debug
 	;;
 e2e)
@@ -342,6 +384,11 @@ e2e)
 debug)
 	start_kernel 0
 	on_debug "$@"
+	;;
+newer)
+	names=("$@")
+	[ $# -gt 0 ] || mapfile -t names < <(scenarios_for newer "${LEFT_OUT_NEWER[@]}")
+	on_newer "" "${names[@]}"
 	;;
 esac
 count_guests
