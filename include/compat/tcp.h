@@ -8,6 +8,9 @@
 #include <linux/bvec.h>
 #include <linux/net.h>
 #include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <net/hotdata.h>
+#endif
 #include <net/ip.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -43,7 +46,7 @@ static inline int compat_tcp_copy(struct sock *sk, struct page *page, u32 off, u
 	return tcp_sendmsg_locked(sk, &msg, len);
 }
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 /*
  * TCP takes each page of a compound one for itself here. When its buffer has no place
  * for another it begins a new one, be it in the middle of a segment. So the buffer is
@@ -51,7 +54,9 @@ static inline int compat_tcp_copy(struct sock *sk, struct page *page, u32 off, u
  */
 static inline u32 compat_tcp_places(const struct sk_buff *tail)
 {
-	return MAX_SKB_FRAGS - min_t(u32, skb_shinfo(tail)->nr_frags, MAX_SKB_FRAGS);
+	u32 all = READ_ONCE(net_hotdata.sysctl_max_skb_frags);
+
+	return tail ? all - min_t(u32, skb_shinfo(tail)->nr_frags, all) : all;
 }
 
 /**
@@ -66,23 +71,34 @@ static inline bool compat_tcp_has_room(const struct sk_buff *tail, u32 len)
 	return DIV_ROUND_UP(len, PAGE_SIZE) < compat_tcp_places(tail);
 }
 
-/* How much of what is to be pushed goes into the last buffer, or else into a new one. */
-static inline u32 compat_tcp_fit(struct sock *sk, u32 off, u32 len)
+/*
+ * How much of what is to be pushed goes into the last buffer, or else into a new one,
+ * of which TCP makes as many as it likes: they are smaller than what has room, but for
+ * a path with larger buffers than all others (BIG TCP). Where not even a segment has
+ * room there is nothing to be kept.
+ */
+static inline u32 compat_tcp_fit(struct sock *sk, struct page *page, u32 off, u32 len)
 {
 	struct sk_buff *tail = tcp_write_queue_tail(sk);
-	u32 room, end;
+	u32 in_page = offset_in_page(off), used, room, end;
 
-	if (!tail || TCP_SKB_CB(tail)->eor)
-		return len;
+	if (tail && TCP_SKB_CB(tail)->eor)
+		tail = NULL;
+	used = tail ? tail->len : 0;
 	room = compat_tcp_places(tail) * PAGE_SIZE;
-	if (offset_in_page(off) + len <= room)
+	if (tail && skb_can_coalesce(tail, skb_shinfo(tail)->nr_frags,
+				     page + off / PAGE_SIZE, in_page))
+		room += PAGE_SIZE;
+	if (in_page + (tail ? len : min(len, READ_ONCE(sk->sk_gso_max_size))) <= room)
 		return len;
-	end = tail->len + room - min_t(u32, room, offset_in_page(off));
+	end = used + room - min(room, in_page);
 	end = rounddown(end, tcp_sk(sk)->mss_cache);
-	if (end > tail->len)
-		return end - tail->len;
+	if (end > used)
+		return min(len, end - used);
+	if (!tail)
+		return len;
 	TCP_SKB_CB(tail)->eor = 1;
-	return len;
+	return compat_tcp_fit(sk, page, off, len);
 }
 
 /**
@@ -99,7 +115,7 @@ static inline u32 compat_tcp_fit(struct sock *sk, u32 off, u32 len)
  */
 static inline int compat_tcp_push(struct sock *sk, struct page *page, u32 off, u32 len, int flags)
 {
-	return compat_tcp_copy(sk, page, off, compat_tcp_fit(sk, off, len),
+	return compat_tcp_copy(sk, page, off, compat_tcp_fit(sk, page, off, len),
 			       flags | MSG_SPLICE_PAGES);
 }
 #else
@@ -131,12 +147,16 @@ static inline u32 compat_tcp_mtu_to_mss(struct sock *sk, u32 mtu)
 	return min_t(int, mtu - tcp_mss_to_mtu(sk, 0), clamp);
 }
 
-/* TCP compares the MTU with the route's before it takes octets, if they are none, too. */
+/*
+ * TCP compares the MTU with the route's before it takes octets, if they are none, too.
+ * Not where it would report, and so forget, what ended the connection.
+ */
 static inline u32 compat_tcp_sync_mss(struct sock *sk, u32 mtu)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	bool open = (1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
 
-	if (__sk_dst_get(sk)) {
+	if (__sk_dst_get(sk) && open && !sk->sk_err) {
 		inet_csk(sk)->icsk_pmtu_cookie = 0;
 		tcp_sendmsg_locked(sk, &msg, 0);
 	}

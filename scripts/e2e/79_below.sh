@@ -48,6 +48,41 @@ tcp_gives_up() {
 	[ $(($(hw_counter mpa0 conn_reset) - before)) = 1 ] || fail "conn_reset did not move by 1"
 }
 
+# Has nothing come over vb for a moment?
+quiet() {
+	local before
+	before=$(octets_in)
+	sleep 0.3
+	[ "$(octets_in)" = "$before" ]
+}
+
+# Are octets of a's under way to the server?
+unacknowledged() {
+	[ "$(a ss -Htn state established "dport = :$PORT" | awk '{ print $2 }')" -gt 0 ]
+}
+
+# The client is stopped, so it is the one that sends next, on a cable that was cut.
+scenario tcp_gives_up_small 40 "the same with all sent, and another MTU since (ERR-01)"
+tcp_gives_up_small() {
+	local before
+	dirty
+	a sysctl -qw net.ipv4.tcp_retries2=3
+	before=$(hw_counter mpa0 conn_reset)
+	new_port
+	serve server b rping -s -a "$B4" -p "$PORT" -S 4000
+	start client a rping -c -a "$B4" -p "$PORT" -S 4000 -C 1000000
+	wait_for 10 busy
+	kill -STOP "${PIDS[client]}"
+	wait_for 10 quiet
+	ip -n b link set vb down
+	kill -CONT "${PIDS[client]}"
+	wait_for 10 unacknowledged
+	ip -n a link set va mtu 1400
+	ended client 20
+	[ $(($(hw_counter mpa0 conn_reset) - before)) = 1 ] || fail "conn_reset did not move by 1"
+	stop server
+}
+
 # ipsec_state NAMESPACE add|delete SRC DST SPI: one direction, as the two ends know it
 ipsec_state() {
 	local key what=(src "$3" dst "$4" proto esp spi "$5")
