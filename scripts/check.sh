@@ -50,7 +50,8 @@ ON_NEWER=(
 	cm_reject cm_burst cm_disconnects killed_rping link_deleted_busy
 	data_sizes_send data_sizes_write data_sizes_read data_gather data_reads_wrap
 	queue_late_arming queue_srq queue_cq_overflow error_write_past_end
-	seg_steady seg_odd seg_markers seg_path_mtu seg_loss seg_cards cards_data unload
+	seg_steady seg_odd seg_markers seg_path_mtu seg_loss seg_cards cards_data
+	tcp_gives_up tcp_gives_up_small unload
 )
 
 # note NAME PASSED FAILED [WHY]: one line of the summary, added to the total
@@ -126,6 +127,19 @@ scenarios_for() {
 		done
 		echo "$name"
 	done < <("$TOP/scripts/e2e/guest.sh" -l)
+}
+
+# A name, or pattern, that means no scenario is a mistake, in our lists too.
+must_mean_something() {
+	local pattern name names
+	mapfile -t names < <("$TOP/scripts/e2e/guest.sh" -l | awk '{ print $1 }')
+	for pattern in "$@"; do
+		for name in "${names[@]}"; do
+			# shellcheck disable=SC2053
+			[[ $name != $pattern ]] || continue 2
+		done
+		die "no such scenario: $pattern"
+	done
 }
 
 # build_for DIR: what the scenarios need on the chosen kernel
@@ -324,7 +338,8 @@ on_debug() {
 # shellcheck disable=SC2317 # called by the EXIT trap
 clean_up() {
 	local file
-	[ -z "$kernel_pid" ] || kill "$kernel_pid" 2> /dev/null || true
+	# Once it has ended its number may be another's.
+	! jobs -rp | grep -qx "${kernel_pid:-none}" || kill "$kernel_pid" || true
 	for file in "$OUT"/vm.pid "$OUT"/{debug-*,newer}/vm.pid; do
 		[ ! -e "$file" ] || kill "$(cat "$file")" 2> /dev/null || true
 	done
@@ -362,6 +377,7 @@ newer) group=check OUT=$BUILD/newer-check ;;
 esac
 VM_SECONDS=${VM_SECONDS:-4500}
 room=$(at_once)
+must_mean_something "${ON_NEWER[@]}" "$@"
 rm -rf "$OUT"
 mkdir -p "$OUT"
 "$TOP/scripts/deps.sh" $group

@@ -4,44 +4,64 @@
 # it comes in packages: bzImage, headers/ (external modules build there),
 # lib/modules/RELEASE/ and a file named release, as in kernel.sh's.
 #
-# The packages are fetched by name with apt from this machine's own sources (120 MB)
-# and unpacked below build/. Nothing is installed: a machine on which somebody runs
-# the tests boots tomorrow what it booted today.
+# The packages are fetched by name with apt from this machine's own sources (120 MB),
+# kept in the cache ($XDG_CACHE_HOME/rdma_mpa, ~/.cache/rdma_mpa), and unpacked below
+# build/. Nothing is installed: a machine on which somebody runs the tests boots
+# tomorrow what it booted today. Without a network those of the cache will do.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 [ $# = 1 ] || die "usage: package.sh VERSION"
 meta=linux-image-$1-amd64
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa/$meta # in it a folder for a release
 
 # The release that the metapackage stands for; empty if apt does not know it
 release_of() {
 	apt-cache show --no-all-versions "$meta" 2> /dev/null |
-		sed -n 's/^Depends: linux-image-\([^ ,]*\).*/\1/p'
+		sed -n 's/^Depends: linux-image-\([^ ,]*\).*/\1/p' || true
 }
 
-find_release() {
-	local release
-	release=$(release_of)
-	if [ -z "$release" ] && [ "$(id -u)" = 0 ]; then
-		run_logged "$BUILD/vm/package.log" apt-get -qq update
-		release=$(release_of)
-	fi
-	[ -n "$release" ] ||
-		die "apt does not know $meta (apt-get update; in Debian 12 it is in security)"
-	echo "$release"
-}
-
-# shellcheck disable=SC2317 # called by run_logged
+# The packages of $release, to the cache
 fetch() {
-	cd "$1" && apt-get -qq -o APT::Sandbox::User=root download "${@:2}"
+	local common=${release%-amd64}
+	[ -n "$release" ] || return
+	[ ! -d "$cache/$release" ] || return 0
+	step "fetching Debian's kernel $release (120 MB)"
+	rm -rf "$work/got"
+	mkdir "$work/got"
+	(
+		cd "$work/got"
+		apt-get -qq -o APT::Sandbox::User=root download "linux-image-$release" \
+			"linux-headers-$release" "linux-headers-$common-common" \
+			"linux-kbuild-$common"
+	) > "$BUILD/vm/package.log" 2>&1 || return
+	rm -rf "$cache"
+	mkdir -p "$cache"
+	mv "$work/got" "$cache/$release"
 }
 
-# arrange DIR RELEASE: what was unpacked there, as a pack. Without vmlinux no BTF is
-# made for modules, which would want pahole.
+# The lists of a fresh machine are empty, those of an old one name packages that are
+# gone: look at new ones when a first try fails.
+fetch_newest() {
+	release=$(release_of)
+	! fetch || return 0
+	if [ "$(id -u)" = 0 ]; then
+		step "that failed; once more with fresh package lists"
+		apt-get -qq update > "$BUILD/vm/package.log" 2>&1 || true
+		release=$(release_of)
+		! fetch || return 0
+	fi
+	release=$(find "$cache" -mindepth 1 -maxdepth 1 -printf '%f\n' 2> /dev/null || true)
+	[ -n "$release" ] || die "apt cannot fetch what $meta stands for (apt-get update;" \
+		"in Debian 12 it is in security); the log is build/vm/package.log"
+	step "apt has nothing; taking $release from the cache"
+}
+
+# arrange DIR: what was unpacked there, as a pack. Without vmlinux no BTF is made for
+# modules, which would want pahole.
 arrange() {
-	local dir=$1 release=$2
-	local headers=usr/src/linux-headers-$release
+	local dir=$1 headers=usr/src/linux-headers-$release
 	mv "$dir/boot/vmlinuz-$release" "$dir/bzImage"
 	rm -f "$dir/lib/modules/$release"/{build,source} "$dir/$headers/vmlinux"
 	sed -i 's|^include /usr/src/|include ../|' "$dir/$headers/Makefile"
@@ -51,21 +71,16 @@ arrange() {
 }
 
 mkdir -p "$BUILD/vm"
-release=$(find_release)
+work=$(mktemp -d "$BUILD/vm/package.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+fetch_newest
 dir=$BUILD/vm/package-$release
 if [ ! -e "$dir/release" ]; then
-	common=${release%-amd64}
-	work=$(mktemp -d "$BUILD/vm/package.XXXXXX")
-	trap 'rm -rf "$work"' EXIT
-	mkdir "$work/got" "$work/pack"
-	step "fetching Debian's kernel $release, to build/vm"
-	run_logged "$BUILD/vm/package.log" fetch "$work/got" "linux-image-$release" \
-		"linux-headers-$release" "linux-headers-$common-common" \
-		"linux-kbuild-$common"
-	for deb in "$work"/got/*.deb; do
+	mkdir "$work/pack"
+	for deb in "$cache/$release"/*.deb; do
 		dpkg-deb -x "$deb" "$work/pack"
 	done
-	arrange "$work/pack" "$release"
+	arrange "$work/pack"
 	rm -rf "$dir"
 	mv -T "$work/pack" "$dir"
 fi
