@@ -218,6 +218,30 @@ static void srq(void)
 	pair_close(&p);
 }
 
+/*
+ * A queue pair in error takes no more from a shared queue, and says so, once, whether it
+ * was connected or not.
+ */
+static void srq_last(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct options opt = defaults;
+	int ev, connected;
+	struct pair p;
+
+	opt.srq = true;
+	for (connected = 0; connected < 2; connected++) {
+		pair_prepare(&p, &opt);
+		if (connected)
+			pair_join(&p);
+		check(!ibv_modify_qp(p.a.id->qp, &attr, IBV_QP_STATE), "modify_qp: %m");
+		ev = async_get(&p.a, WAIT_MS);
+		check(ev == IBV_EVENT_QP_LAST_WQE_REACHED, "event %d, not LAST_WQE", ev);
+		check(async_get(&p.a, 100) < 0, "a second event");
+		pair_free(&p);
+	}
+}
+
 /* Nobody polls: the completion queue overflows and its owner is told. */
 static void cq_overflow(void)
 {
@@ -266,6 +290,36 @@ static void flush(void)
 		wc_expect(&p.b, 30 + i, IBV_WC_WR_FLUSH_ERR);
 	}
 	pair_free(&p);
+}
+
+/*
+ * What is posted to a queue pair in error comes back flushed, also while the worker
+ * still sends what was posted before. Who drains a queue waits for that; it may be a
+ * request that would be seen by no one else.
+ */
+static void drain(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_sge out;
+	struct ibv_wc wc;
+	struct pair p;
+	int round, i;
+
+	for (round = 0; round < 30; round++) {
+		pair_open(&p, &defaults);
+		hello(&p);
+		out = sge(&p.a, 0, 64 << 10);
+		for (i = 0; i <= round % 3; i++)
+			post(&p.a, i, IBV_WR_RDMA_WRITE, 0, &out, 1,
+			     (uintptr_t)p.b.mem, p.b.mr->rkey);
+		check(!ibv_modify_qp(p.a.id->qp, &attr, IBV_QP_STATE), "modify_qp: %m");
+		post(&p.a, 99, IBV_WR_RDMA_WRITE, 0, NULL, 0, 0, 0);
+		do {
+			check(wc_get(&p.a, &wc, WAIT_MS), "round %d: not flushed", round);
+			check(wc.status == IBV_WC_WR_FLUSH_ERR, "status %d", wc.status);
+		} while (wc.wr_id != 99);
+		pair_free(&p);
+	}
 }
 
 /* RESET forgets what was posted, without a word: what is posted next comes first. */
@@ -333,8 +387,10 @@ const struct test queue_tests[] = {
 	{ "solicited", solicited },
 	{ "late_arming", late_arming },
 	{ "srq", srq },
+	{ "srq_last", srq_last },
 	{ "cq_overflow", cq_overflow },
 	{ "flush", flush },
+	{ "drain", drain },
 	{ "reset", reset },
 	{ "query", query },
 	{ NULL, NULL },

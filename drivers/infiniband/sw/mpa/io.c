@@ -262,23 +262,27 @@ static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep, bool unread)
 	return true;
 }
 
-static void raise_event(struct rnic_qp *qp)
+static void raise_event(struct rnic_qp *qp, enum ib_event_type type)
 {
 	struct ib_event ev = {
 		.device = qp->ibqp.device,
 		.element.qp = &qp->ibqp,
-		.event = qp->event,
+		.event = type,
 	};
 
-	if (!qp->ibqp.event_handler)
-		return;
-	if (qp->event >= 0)
+	if (qp->ibqp.event_handler)
 		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
-	qp->event = -1;
-	/* No receive will be taken from it on behalf of this queue pair. */
-	ev.event = IB_EVENT_QP_LAST_WQE_REACHED;
-	if (qp->srq)
-		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
+}
+
+/*
+ * Once in a life in error: no receive will be taken from the shared queue on behalf of
+ * this queue pair. Who drains it waits for that, also when it was never connected.
+ */
+static void tell_last(struct rnic_qp *qp)
+{
+	if (qp->srq && !qp->told)
+		raise_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+	qp->told = true;
 }
 
 /* Socket locked. */
@@ -326,7 +330,10 @@ static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 	qp->tx.img.page = NULL;
 	flush(qp);
 	rnic_readq_free(&qp->readq);
-	raise_event(qp);
+	if (qp->event >= 0)
+		raise_event(qp, qp->event);
+	qp->event = -1;
+	tell_last(qp);
 	hrtimer_cancel(&qp->hold);
 	/* The last thing that may touch qp: it drops the endpoint's reference. */
 	rnic_ep_closed(ep, tail, off, len);
@@ -365,8 +372,10 @@ void rnic_qp_work(struct work_struct *work)
 	bool over;
 
 	if (!ep) {
-		if (rnic_qp_must_flush(qp))
+		if (rnic_qp_must_flush(qp)) {
 			flush(qp);
+			tell_last(qp);
+		}
 		return;
 	}
 	over = run_connection(qp, ep);

@@ -221,6 +221,7 @@ static void finish_reset(struct rnic_qp *qp)
 {
 	flush_work(&qp->work);
 	rnic_qp_discard(qp);
+	qp->told = false;
 	spin_lock_bh(&qp->lock);
 	qp->setup = false;
 	qp->busy = false;

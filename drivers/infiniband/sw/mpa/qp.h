@@ -208,6 +208,7 @@ struct rnic_rx {
  * @due:	TCP told nevertheless
  * @closing:	the data path ended the connection; the worker takes it down
  * @event:	async event to raise then, or -1
+ * @told:	that no more is taken from @srq; the worker's
  */
 struct rnic_qp {
 	struct ib_qp ibqp;
@@ -250,6 +251,7 @@ struct rnic_qp {
 	bool due;
 	bool closing;
 	int event;
+	bool told;
 };
 
 static inline struct rnic_qp *rnic_qp(struct ib_qp *ibqp)

@@ -221,6 +221,9 @@ static bool next_wqe(struct rnic_qp *qp)
 				return false;
 			}
 		}
+		/* Posted in ERR it comes back flushed: who drains waits for that. */
+		if (rnic_qp_state(qp) == IB_QPS_ERR)
+			return false;
 		if (qp->readq.ord == 0 && must_wait(qp) && !rnic_reads_out(&qp->readq)) {
 			/* No Read can ever be sent on this connection. */
 			local_error(qp, IB_WC_LOC_QP_OP_ERR);
