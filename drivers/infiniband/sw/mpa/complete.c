@@ -25,7 +25,7 @@ u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
 		.op = wqe->op,
 		.signaled = wqe->flags & RNIC_WQE_SIGNALED,
 		.len = wqe->len,
-		.inval = wqe->op == RNIC_OP_READ_INV ? wqe->sge[0].lkey : 0,
+		.inval = wqe->op == RNIC_OP_READ_INV && wqe->num_sge ? wqe->sge[0].lkey : 0,
 	};
 	return slot;
 }

@@ -166,8 +166,8 @@ static struct rnic_mr *mr_of_umem(struct ib_umem *umem)
 	if (!size)
 		return ERR_PTR(-EINVAL);
 	num = ib_umem_num_dma_blocks(umem, size);
-	if (num > U32_MAX)
-		return ERR_PTR(-EINVAL);
+	if (num > INT_MAX / sizeof(struct bio_vec))
+		return ERR_PTR(-ENOMEM);
 	mr = mr_alloc(RNIC_MR_USER, num);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);

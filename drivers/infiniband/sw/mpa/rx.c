@@ -245,8 +245,10 @@ static void read_done(struct rnic_qp *qp, const struct rnic_read_out *r)
 
 	if (r->slot != RNIC_NO_SLOT) {
 		inval = qp->sent[r->slot].inval;
-		if (inval && rnic_mr_invalidate(&qp->mem, inval, false))
+		if (inval && rnic_mr_invalidate(&qp->mem, inval, false)) {
+			rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
 			status = IB_WC_LOC_PROT_ERR;
+		}
 		rnic_sent_done(qp, r->slot, status);
 	}
 	rnic_read_out_pop(&qp->readq);
