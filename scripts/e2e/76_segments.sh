@@ -133,8 +133,8 @@ until_cut() {
 	shift
 	for try in 1 2 3 4; do
 		"$@"
-		[ "$(number cut)" = 0 ] || return 0
-		note "try $try, $what: no FPDU was cut"
+		[ "$(number cut)" = 0 ] || [ "$(number edge)" -lt 20 ] || return 0
+		note "try $try, $what: $(number edge) met the edge, $(number cut) were cut"
 	done
 }
 
