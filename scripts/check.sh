@@ -49,7 +49,8 @@ ON_NEWER=(
 	send_bw_poll small_stream bulk_turns rstream_sizes nfs_rdma
 	cm_reject cm_burst cm_disconnects killed_rping link_deleted_busy
 	data_sizes_send data_sizes_write data_sizes_read data_gather data_reads_wrap
-	queue_late_arming queue_srq queue_cq_overflow queue_drain error_write_past_end
+	queue_late_arming queue_srq queue_srq_last queue_cq_overflow queue_drain
+	error_write_past_end
 	seg_steady seg_odd seg_markers seg_path_mtu seg_loss seg_cards cards_data
 	tcp_gives_up tcp_gives_up_small unload
 )
