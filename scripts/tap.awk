@@ -1,14 +1,15 @@
 #!/usr/bin/awk -f
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Counts the results in TAP or in the kernel's nested KTAP and prints two
-# numbers, "PASSED FAILED"; what failed, and why, goes to stderr.
+# numbers, "PASSED FAILED"; what failed, and why, goes to stderr: with the first of the
+# comments below it, for the end of a long log is all that some see of it.
 #
 # Only leaves count: a line whose subtests were seen is their sum, and counts as
 # a failure of its own only when it failed and none of them did. A plan that is
 # missing or wrong, a subtest without an end, a skipped test and no test at all
 # are failures too. A KUnit module has no plan line at its top level: -v ktap=1.
 
-BEGIN { deepest = 0 }
+BEGIN { deepest = 0; most = 40 }
 
 { sub(/\r$/, "") }
 
@@ -19,6 +20,8 @@ line ~ /^1\.\.[0-9]+( |$)/ { plan[depth] = substr(line, 4) + 0; see(depth) }
 line ~ /^(not )?ok( |$)/ { result() }
 
 line ~ /^Bail out!/ { fail(line) }
+
+line ~ /^#/ && telling-- > 0 { print line > "/dev/stderr" }
 
 END {
 	if (close_below(0))
@@ -72,13 +75,16 @@ function close_below(d,		e, any)
 function result(	parent, bad)
 {
 	bad = (line ~ /^not ok/)
+	telling = 0
 	parent = close_below(depth)
 	see(depth)
 	count[depth]++
 	if (toupper(line) ~ /# *SKIP/)
 		fail("skipped: " line)
-	else if (bad && !(parent && below_failed))
+	else if (bad && !(parent && below_failed)) {
 		fail(line)
-	else if (!bad && !parent)
+		telling = most
+	} else if (!bad && !parent) {
 		passed++
+	}
 }

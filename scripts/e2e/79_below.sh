@@ -115,7 +115,7 @@ scenario ipsec_transport 60 "under IPsec; its associations go, new ones come, th
 ipsec_transport() {
 	dirty
 	modprobe -a esp4 xfrm_user gcm
-	# TCP has no scatter-gather with this: octets are copied (push_copy()).
+	# TCP has no scatter-gather with this: it copies what it is given pages of.
 	a ethtool -K va sg off >/dev/null
 	b ethtool -K vb sg off >/dev/null
 	ipsec_policy a "$A4" "$B4"
