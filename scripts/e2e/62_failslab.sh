@@ -114,7 +114,7 @@ talk_anyway() {
 scenario failslab_connection 120 "connections while allocations fail, one after another: no hang"
 failslab_connection() {
 	sites
-	sed -i '/ send_frame /d' "$WORK/sites"	# without a Request b waits in vain
+	sed -i '/ rnic_frame_send /d' "$WORK/sites"	# without a Request b waits in vain
 	each_site talk_anyway
 	reached mr_alloc rnic_rmem_alloc rnic_cm_create_listen rnic_ep_new rnic_readq_init
 	reached rnic_sock_accept

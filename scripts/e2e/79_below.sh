@@ -83,6 +83,27 @@ tcp_gives_up_small() {
 	stop server
 }
 
+# Is one of a's sockets to the server the device's still, and not left to TCP alone?
+is_held() {
+	a ss -Htne "dport = :$PORT" 2>/dev/null | grep -q 'ino:[1-9]'
+}
+
+scenario cm_outage 60 "last words while the cable is cut are heard when it is mended"
+cm_outage() {
+	dirty
+	new_port
+	start probe a "$BIN/cm_probe" -p "$PORT" outage
+	wait_for 10 grep -q connected "$WORK/probe.log"
+	is_held || fail "the device has no socket"
+	ip -n b link set vb down
+	kill -USR1 "${PIDS[probe]}"
+	wait_for 10 grep -q parted "$WORK/probe.log"
+	wait_for 10 not is_held
+	ip -n b link set vb up
+	kill -USR1 "${PIDS[probe]}"
+	reap probe 40
+}
+
 # ipsec_state NAMESPACE add|delete SRC DST SPI: one direction, as the two ends know it
 ipsec_state() {
 	local key what=(src "$3" dst "$4" proto esp spi "$5")

@@ -32,17 +32,13 @@ struct bulk {
 	size_t length, depth;
 };
 
-/*
- * SIGINT is blocked and stays pending: it says that enough was sent. SIGUSR1 is taken
- * when a pause ends.
- */
+/* SIGINT is blocked and stays pending: it says that enough was sent. */
 static void block_signals(void)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGUSR1);
 	check(!sigprocmask(SIG_BLOCK, &set, NULL), "sigprocmask: %m");
 }
 
@@ -52,18 +48,6 @@ static bool enough(void)
 
 	check(!sigpending(&set), "sigpending: %m");
 	return sigismember(&set, SIGINT);
-}
-
-static void pause_until_told(void)
-{
-	sigset_t set;
-	int got;
-
-	printf("paused\n");
-	fflush(stdout);
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	check(!sigwait(&set, &got), "sigwait");
 }
 
 static void make_noise(uint8_t *mem)
@@ -204,7 +188,7 @@ int main(int argc, char **argv)
 	hello(&b.p);
 	total = run(&b);
 	if (then.count) {
-		pause_until_told();
+		wait_until_told("paused");
 		b.count = then.count;
 		b.length = then.length;
 		b.depth = then.depth;

@@ -163,6 +163,49 @@ static void disconnects(void)
 	}
 }
 
+#define WORDS		20
+#define WORD_SIZE	3000
+
+/*
+ * a's last words while the cable is cut: they complete, and a is told that it is over.
+ * b hears them when the cable is mended. Who cuts and mends it tells us.
+ */
+static void outage(void)
+{
+	struct ibv_sge from, to;
+	struct ibv_wc wc;
+	struct pair p;
+	int i;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	fill(p.a.mem, WORDS * WORD_SIZE, 1);
+	for (i = 0; i < WORDS; i++) {
+		to = sge(&p.b, i * WORD_SIZE, WORD_SIZE);
+		post_recv(&p.b, i, &to, 1);
+	}
+	wait_until_told("connected");
+	for (i = 0; i < WORDS; i++) {
+		from = sge(&p.a, i * WORD_SIZE, WORD_SIZE);
+		post(&p.a, i, IBV_WR_SEND, IBV_SEND_SIGNALED, &from, 1, 0, 0);
+	}
+	for (i = 0; i < WORDS; i++)
+		wc_expect(&p.a, i, IBV_WC_SUCCESS);
+	check(!rdma_disconnect(p.a.id), "disconnect: %m");
+	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
+	wc_none(&p.b, 0);
+	wait_until_told("parted");
+	/* TCP tries again after longer and longer pauses. */
+	for (i = 0; i < WORDS; i++) {
+		check(wc_get(&p.b, &wc, 4 * WAIT_MS), "word %d was not heard", i);
+		check(wc.wr_id == (uint64_t)i && wc.status == IBV_WC_SUCCESS,
+		      "word %d: %s", i, ibv_wc_status_str(wc.status));
+	}
+	same(p.b.mem, WORDS * WORD_SIZE, 1, "words");
+	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+	pair_free(&p);
+}
+
 /* The caller goes away before it is answered; so does the listener. */
 static void abandoned(void)
 {
@@ -276,6 +319,7 @@ int main(int argc, char **argv)
 		{ "ird_ord", ird_ord },
 		{ "no_reads", no_reads },
 		{ "disconnects", disconnects },
+		{ "outage", outage },
 		{ "abandoned", abandoned },
 		{ "burst", burst },
 		{ "rounds", rounds },

@@ -81,7 +81,7 @@ def request_fails(at):
 @test
 def startup():
     """No memory for Read queues or frames: Terminate code 5, a reject (P2P-41)"""
-    for at in sites("send_frame"):
+    for at in sites("rnic_frame_send"):
         request_fails(at)
     with serving() as program:
         with opened() as conn:      # so that the number is not the first one

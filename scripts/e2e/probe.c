@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,20 @@ double now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* Says where it is, and waits for SIGUSR1: something outside has to be done first. */
+void wait_until_told(const char *where)
+{
+	sigset_t set;
+	int got;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	check(!sigprocmask(SIG_BLOCK, &set, NULL), "sigprocmask: %m");
+	puts(where);
+	fflush(stdout);
+	check(!sigwait(&set, &got), "sigwait");
 }
 
 int probe_port(void)

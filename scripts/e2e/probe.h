@@ -93,6 +93,7 @@ void pair_free(struct pair *p);
 int probe_port(void);
 void probe_server(const char *address, int port);
 double now(void);
+void wait_until_told(const char *where);
 
 /* Work requests. */
 struct ibv_sge sge(struct side *s, size_t offset, size_t length);

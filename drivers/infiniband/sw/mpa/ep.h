@@ -49,6 +49,8 @@ struct rnic_qp;
  * @peer_pd:	the peer's Private Data, in @frame, valid with @req or @rep
  * @pd:		our Private Data
  * @pd_len:	octets of it
+ * @graceful:	the consumer closed, and no error did; set by the queue pair's worker before it
+ *		gives the connection back
  * @tail:	pages with the last octets to send, with a reference, or NULL
  * @tail_off:	first of them
  * @tail_len:	how many
@@ -80,6 +82,7 @@ struct rnic_ep {
 	const u8 *peer_pd;
 	void *pd;
 	u16 pd_len;
+	bool graceful;
 	struct page *tail;
 	u32 tail_off;
 	u32 tail_len;
@@ -128,6 +131,10 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status);
 enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status);
 void rnic_startup_look(struct rnic_ep *ep);
 void rnic_startup_work(struct work_struct *work);
+
+/* frame.c */
+int rnic_frame_send(struct rnic_ep *ep, const struct mpa_frame *f, const void *pd);
+int rnic_frame_read(struct rnic_ep *ep, enum mpa_kind kind);
 
 /* linger.c */
 void rnic_linger_start(struct rnic_ep *ep);

@@ -202,13 +202,13 @@ void rnic_qp_begin(struct rnic_qp *qp, struct rnic_ep *ep)
 }
 
 /*
- * How long the close may still take, from the last octet on that went either way: a
- * peer that takes nothing does not keep us.
+ * How long the close may still take, from the last octet on that came, or that the peer
+ * acknowledged: one that takes nothing does not keep us. What TCP has by then it keeps
+ * (linger.c).
  */
 static void await_end(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	u32 moved = qp->tx.mpa.pos - (qp->tx.img.fill - qp->tx.sent) +
-		    qp->rx.mpa.pos + qp->rx.mpa.seen;
+	u32 moved = rnic_sock_acked(&ep->s) + qp->rx.mpa.pos + qp->rx.mpa.seen;
 
 	if (qp->ending && moved == qp->moved)
 		return;
@@ -250,10 +250,10 @@ static bool is_over(struct rnic_qp *qp, struct rnic_ep *ep, bool unread)
 {
 	bool broken = rnic_sock_dead(&ep->s) && (rnic_sock_error(&ep->s) || qp->tx.broken);
 
-	if (qp->closing || rnic_qp_state(qp) == IB_QPS_ERR || rnic_ep_expired(ep))
+	if (qp->closing || rnic_qp_state(qp) == IB_QPS_ERR)
 		return true;
 	if (unread || (!qp->rx.eof && !rnic_sock_dead(&ep->s)) || half_open(qp, ep))
-		return false;
+		return rnic_ep_expired(ep);
 	if (broken || qp->rx.mpa.seen) {
 		qp->event = IB_EVENT_QP_FATAL;
 		if (!qp->rx.frame_due)
@@ -294,6 +294,7 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 		rnic_stat_inc(qp->dev, RNIC_STAT_STARTUPS_FAILED);
 	rnic_bulk_stop(qp);
 	rnic_tx_finish(qp, &ep->s);
+	ep->graceful = (qp->fin || rnic_qp_state(qp) == IB_QPS_SQD) && !qp->closing;
 	spin_lock_bh(&qp->lock);
 	qp->state = IB_QPS_ERR;
 	qp->ep = NULL;

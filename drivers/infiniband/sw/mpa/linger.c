@@ -6,6 +6,10 @@
  * with a reset, and the peer would lose the Terminate, the reject or the last
  * data. So the last octets are pushed, FIN follows, what still arrives is read
  * and dropped, and when the peer closes too, or after LINGER_MS, the socket goes.
+ *
+ * If the consumer closed gracefully TCP then goes on by itself with what the peer has not
+ * acknowledged, as for any program that closed its socket (tcp_orphan_retries,
+ * tcp_max_orphans): the Sends in it completed. Otherwise it is reset.
  */
 #include <linux/mm.h>
 

@@ -163,6 +163,22 @@ void rnic_qp_error(struct rnic_qp *qp)
 }
 
 /**
+ * rnic_qp_lost() - the connection cannot go on: to the error state
+ * @qp:	queue pair
+ * @ep:	its connection, if it has not been taken down since
+ *
+ * Context: process.
+ */
+void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_ep *ep)
+{
+	spin_lock_bh(&qp->lock);
+	if (qp->ep == ep)
+		qp->state = IB_QPS_ERR;
+	spin_unlock_bh(&qp->lock);
+	rnic_qp_kick(qp);
+}
+
+/**
  * rnic_qp_destroy() - ib_device_ops.destroy_qp
  * @ibqp:	queue pair
  * @udata:	unused

@@ -278,6 +278,7 @@ int rnic_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata);
 void rnic_qp_error(struct rnic_qp *qp);
+void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_ep *ep);
 /* qp.c: iw_cm's references */
 void rnic_qp_add_ref(struct ib_qp *ibqp);
 void rnic_qp_rem_ref(struct ib_qp *ibqp);

@@ -412,41 +412,6 @@ static bool rx_piece(void *ctx, const u8 *data, u32 len)
 	return p->done < RX_BUDGET;
 }
 
-/* The next @n unread octets, to plain memory: done with them. */
-static void take(struct rnic_sock *s, void *to, u32 n)
-{
-	struct kvec kv = { .iov_base = to, .iov_len = n };
-	struct rnic_cursor at;
-	struct iov_iter it;
-
-	iov_iter_kvec(&it, ITER_DEST, &kv, 1, n);
-	rnic_sock_rewind(s, &at, 0);
-	rnic_sock_copy(s, &at, &it, n);
-	rnic_sock_consume(s, n);
-}
-
-/* 1: it is whole; 0: not yet; negative: it is none. Never read beyond it (NEG-37). */
-static int read_rtr_frame(struct rnic_sock *s, struct rnic_ep *ep)
-{
-	struct mpa_frame f;
-	enum wire_err err;
-	const u8 *pd;
-	u32 need, n;
-
-	for (;;) {
-		need = mpa_frame_need(ep->frame, ep->have, MPA_RTR, &err);
-		if (err)
-			return -EPROTO;
-		if (ep->have == need)
-			return mpa_frame_parse(&f, ep->frame, MPA_RTR, &pd) ? -EPROTO : 1;
-		n = min(need - ep->have, rnic_sock_unread(s));
-		if (!n)
-			return 0;
-		take(s, ep->frame + ep->have, n);
-		ep->have += n;
-	}
-}
-
 /*
  * The frame of seed 003 behind our Reply: it says that the peer is ready, no more.
  *
@@ -454,8 +419,14 @@ static int read_rtr_frame(struct rnic_sock *s, struct rnic_ep *ep)
  */
 static bool rx_rtr_frame(struct rnic_qp *qp, struct rnic_sock *s)
 {
-	int ret = read_rtr_frame(s, qp->ep);
+	struct rnic_ep *ep = qp->ep;
+	struct mpa_frame f;
+	const u8 *pd;
+	int ret;
 
+	ret = rnic_frame_read(ep, MPA_RTR);
+	if (ret > 0 && mpa_frame_parse(&f, ep->frame, MPA_RTR, &pd))
+		ret = -EPROTO;
 	if (ret < 0)
 		rnic_qp_fail(qp, WIRE_MPA_FRAME, false);
 	if (!ret)
@@ -466,7 +437,7 @@ static bool rx_rtr_frame(struct rnic_qp *qp, struct rnic_sock *s)
 	qp->tx.open = true;
 	rnic_stat_inc(qp->dev, RNIC_STAT_STARTUPS_OK);
 	if (!qp->ending)
-		rnic_ep_opened(qp->ep);
+		rnic_ep_opened(ep);
 	return true;
 }
 

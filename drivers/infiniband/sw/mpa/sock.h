@@ -70,7 +70,6 @@ int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 struct net_device *rnic_sock_local_netdev(struct net *net, const struct sockaddr_storage *local);
 
-int rnic_sock_recv(struct rnic_sock *s, void *buf, u32 len);
 int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len);
 
 bool rnic_sock_established(const struct rnic_sock *s);
@@ -87,6 +86,7 @@ bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ct
 
 u32 rnic_sock_emss(struct rnic_sock *s);
 u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss);
+u32 rnic_sock_acked(const struct rnic_sock *s);
 bool rnic_sock_all_acked(const struct rnic_sock *s);
 bool rnic_sock_room(const struct rnic_sock *s);
 gfp_t rnic_sock_gfp(const struct rnic_sock *s);

@@ -21,26 +21,11 @@
 #include "ep.h"
 #include "qp.h"
 
-static int send_frame(struct rnic_ep *ep, const struct mpa_frame *f, const void *pd)
-{
-	u8 *buf;
-	u32 len;
-	int ret;
-
-	buf = kmalloc(MPA_FRAME_MAX, GFP_KERNEL);
-	if (!buf)
-		return -ENOMEM;
-	len = mpa_frame_build(f, pd, buf);
-	ret = len ? rnic_sock_send(&ep->s, buf, len) : -EINVAL;
-	kfree(buf);
-	return ret;
-}
-
 /* Actions. Each returns 0, or -errno when it could not be done. */
 
 static int do_request(struct rnic_ep *ep, int status)
 {
-	return send_frame(ep, &ep->req, ep->pd);
+	return rnic_frame_send(ep, &ep->req, ep->pd);
 }
 
 /*
@@ -70,7 +55,7 @@ static int do_rtr(struct rnic_ep *ep, int status)
 	struct mpa_frame f;
 
 	mpa_rtr_frame(&f, &ep->req, &ep->rep);
-	return send_frame(ep, &f, NULL);
+	return rnic_frame_send(ep, &f, NULL);
 }
 
 /*
@@ -98,8 +83,8 @@ static int do_attach_open(struct rnic_ep *ep, int status)
  */
 static int do_reply(struct rnic_ep *ep, int status)
 {
-	if (send_frame(ep, &ep->rep, ep->pd))
-		rnic_qp_error(ep->qp);
+	if (rnic_frame_send(ep, &ep->rep, ep->pd))
+		rnic_qp_lost(ep->qp, ep);
 	return 0;
 }
 
@@ -109,7 +94,7 @@ static int do_reject(struct rnic_ep *ep, int status)
 	ep->own.ird = RNIC_MAX_RD_ATOM;
 	ep->own.ord = 0;
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, true, status ? 0 : ep->pd_len);
-	send_frame(ep, &ep->rep, ep->pd);
+	rnic_frame_send(ep, &ep->rep, ep->pd);
 	return 0;
 }
 
@@ -142,9 +127,11 @@ static int do_close(struct rnic_ep *ep, int status)
 	return 0;
 }
 
+/* Else TCP goes on by itself with what it has, see linger.c. */
 static int do_abort(struct rnic_ep *ep, int status)
 {
-	rnic_sock_abort(&ep->s);
+	if (!ep->graceful)
+		rnic_sock_abort(&ep->s);
 	return 0;
 }
 
@@ -352,27 +339,24 @@ static const struct {
 	[MPA_WAIT_REQUEST]	= { MPA_REQUEST, request_arrived },
 };
 
-/* Read the frame that is due, never beyond it: FPDUs may follow (NEG-37). */
 static enum mpa_event frame_progress(struct rnic_ep *ep, int *status)
 {
-	enum wire_err err;
-	u32 need;
-	int ret;
+	bool closed;
+	int ret, err;
 
-	for (;;) {
-		need = mpa_frame_need(ep->frame, ep->have, due[ep->state].kind, &err);
-		*status = -EPROTO;
-		if (err)
-			return MPA_ON_BAD_FRAME;
-		if (ep->have == need)
-			return due[ep->state].arrived(ep, status);
-		ret = rnic_sock_recv(&ep->s, ep->frame + ep->have, need - ep->have);
-		if (ret == -EAGAIN)
-			return MPA_ON_NOTHING;
-		if (ret <= 0)
-			return stream_ended(ep, ret ? ret : -ECONNRESET, status);
-		ep->have += ret;
-	}
+	rnic_sock_lock(&ep->s);
+	ret = rnic_frame_read(ep, due[ep->state].kind);
+	closed = rnic_sock_peer_closed(&ep->s);
+	err = rnic_sock_error(&ep->s);
+	rnic_sock_unlock(&ep->s);
+	*status = -EPROTO;
+	if (ret < 0)
+		return MPA_ON_BAD_FRAME;
+	if (ret)
+		return due[ep->state].arrived(ep, status);
+	if (closed || err)
+		return stream_ended(ep, err ? err : -ECONNRESET, status);
+	return MPA_ON_NOTHING;
 }
 
 static enum mpa_event happened(struct rnic_ep *ep, int *status)

@@ -85,23 +85,6 @@ void rnic_sock_flush(struct rnic_sock *s)
 	sk_flush_backlog(s->sock->sk);
 }
 
-/**
- * rnic_sock_recv() - read at most @len octets without waiting
- * @s:		a connected socket
- * @buf:	where to
- * @len:	never reads beyond it
- *
- * Context: process, socket lock not held.
- * Return: octets read, 0 at end of stream, -EAGAIN, or another -errno.
- */
-int rnic_sock_recv(struct rnic_sock *s, void *buf, u32 len)
-{
-	struct kvec kv = { .iov_base = buf, .iov_len = len };
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-
-	return kernel_recvmsg(s->sock, &msg, &kv, 1, len, msg.msg_flags);
-}
-
 /*
  * TCP cuts large buffers at multiples of its segment size. FPDUs are multiples of
  * 4, so another size would make the cuts drift away from them: then TCP is told
@@ -171,6 +154,12 @@ u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss)
 		used = 0;
 	}
 	return used;
+}
+
+/* Octets that the peer acknowledged, free running. */
+u32 rnic_sock_acked(const struct rnic_sock *s)
+{
+	return tcp_sk(s->sock->sk)->snd_una;
 }
 
 /* Nothing is queued or waits for an acknowledgment. */
