@@ -52,7 +52,7 @@ ON_NEWER=(
 	queue_late_arming queue_srq queue_srq_last queue_cq_overflow queue_drain
 	error_write_past_end
 	seg_steady seg_odd seg_markers seg_path_mtu seg_loss seg_cards cards_data
-	tcp_gives_up tcp_gives_up_small unload
+	tcp_gives_up tcp_gives_up_small cm_outage unload
 )
 
 # note NAME PASSED FAILED [WHY]: one line of the summary, added to the total
