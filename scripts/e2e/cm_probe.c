@@ -163,8 +163,9 @@ static void disconnects(void)
 	}
 }
 
-#define WORDS		20
-#define WORD_SIZE	3000
+/* Few enough for TCP to take them while nothing is acknowledged */
+#define WORDS		8
+#define WORD_SIZE	1000
 
 /*
  * a's last words while the cable is cut: they complete, and a is told that it is over.
