@@ -33,13 +33,22 @@
 /* Octets that may wait in TCP without being sent. */
 #define UNSENT_MAX	(256 * 1024)
 
+/*
+ * BPF may put a connection into a sockmap as soon as it stands, before it is accepted:
+ * then sk_user_data is another's. sk_callback_lock is held.
+ */
+static bool is_sockmaps(const struct sock *sk)
+{
+	return __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_PSOCK);
+}
+
 static void report(struct sock *sk, enum rnic_sock_event event)
 {
 	struct rnic_sock *s;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	s = __locked_read_sk_user_data_with_flags(sk, 0);
-	if (s)
+	if (s && !is_sockmaps(sk))
 		s->event(s, event);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
@@ -282,17 +291,29 @@ err:
  * @s:		to be filled in; not hooked
  *
  * Context: process.
- * Return: 0, -EAGAIN when there is none, or another -errno.
+ * Return: 0, -EAGAIN when there is none, -EBUSY for one that is in a sockmap: it was
+ * reset, or another -errno.
  */
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 {
 	struct sock *sk;
+	bool taken;
 	int ret;
 
 	ret = kernel_accept(listener->sock, &s->sock, O_NONBLOCK);
 	if (ret)
 		return ret;
 	sk = s->sock->sk;
+	read_lock_bh(&sk->sk_callback_lock);
+	taken = is_sockmaps(sk);
+	read_unlock_bh(&sk->sk_callback_lock);
+	if (taken) {
+		/* At once, for it still has our callbacks. */
+		sock_no_linger(sk);
+		sock_release(s->sock);
+		s->sock = NULL;
+		return -EBUSY;
+	}
 	set_options(sk);
 	/* A child inherits our callbacks from the listener, not the originals. */
 	s->data_ready = listener->data_ready;
