@@ -101,7 +101,7 @@ enum mpa_event {
  * @MPA_DO_TERMINATE:	send a Terminate
  * @MPA_DO_TELL:	tell the consumer how the startup ended
  * @MPA_DO_CLOSE:	tell the consumer that the connection is over
- * @MPA_DO_ABORT:	reset TCP, unless the consumer closed gracefully
+ * @MPA_DO_ABORT:	reset TCP, unless it was closed gracefully and has all
  * @MPA_ACTIONS:	how many
  *
  * An action that fails is followed by none, but by MPA_ON_LOCAL_ERROR in the same

@@ -172,6 +172,14 @@ static void late_arming(void)
 	pair_open(&p, &defaults);
 	hello(&p);
 	out = sge(&p.a, 0, 100);
+	receive_100(&p, 1);
+	send_100(&p, 0, 0);
+	post(&p.a, 0, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &out, 1, (uintptr_t)p.b.mem,
+	     p.b.mr->rkey);
+	wc_expect(&p.a, 0, IBV_WC_SUCCESS);
+	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
+	check(notified(&p.b, WAIT_MS), "no event for one that came before the first arming");
+	wc_expect(&p.b, 0, IBV_WC_SUCCESS);
 	receive_100(&p, 4);
 	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
 	for (i = 0; i < 3; i++)
@@ -339,7 +347,13 @@ static void reset(void)
 	check(!ibv_modify_qp(p.a.id->qp, &attr, IBV_QP_STATE), "modify_qp: %m");
 	pair_join(&p);
 	hello(&p);
-	pair_close(&p);
+	/* And at once after an error, which the connection does not survive. */
+	attr.qp_state = IBV_QPS_ERR;
+	check(!ibv_modify_qp(p.a.id->qp, &attr, IBV_QP_STATE), "to error: %m");
+	attr.qp_state = IBV_QPS_RESET;
+	check(!ibv_modify_qp(p.a.id->qp, &attr, IBV_QP_STATE), "from error: %m");
+	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+	pair_free(&p);
 }
 
 /* What the queries say must be what was asked for and what is. */

@@ -42,6 +42,7 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->rx.first = true;
 	qp->rx.frame_due = !open && agreed->rtr_frame;
 	qp->closing = false;
+	qp->parted = false;
 	qp->fin = false;
 	qp->ending = false;
 	qp->event = -1;

@@ -9,8 +9,8 @@
  * Late arming. A user's arming is a plain store into mapped memory: nobody sees
  * it until the next completion. NICs raise the event at once when completions
  * lie unread at that moment, and programs rely on it (perftest -e polls once
- * after each event). So after an event the CQ is looked at again from time to
- * time, for as long as something lies unread in it.
+ * after each event). So a CQ that has a channel for events is looked at again from
+ * time to time, for as long as something lies unread in it.
  */
 #include <rdma/uverbs_ioctl.h>
 
@@ -87,7 +87,8 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	}
 	if (call && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
-	if (call && cq->ring.user)
+	/* A user's context is the channel, if there is one. */
+	if (cq->ring.user && ibcq->cq_context)
 		watch(cq, 1);
 	return ret;
 }

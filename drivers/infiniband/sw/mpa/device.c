@@ -253,6 +253,7 @@ static int catch_up(struct rnic_dev *dev)
 	mutex_unlock(&devs_lock);
 	if (!ret && ib_device_try_get(&dev->ibdev)) {
 		rnic_port_rename_event(dev);
+		rnic_port_address_event(dev);
 		rnic_port_link_event(dev);
 		ib_device_put(&dev->ibdev);
 	}

@@ -49,8 +49,8 @@ struct rnic_qp;
  * @peer_pd:	the peer's Private Data, in @frame, valid with @req or @rep
  * @pd:		our Private Data
  * @pd_len:	octets of it
- * @graceful:	the consumer closed, and no error did; set by the queue pair's worker before it
- *		gives the connection back
+ * @graceful:	the consumer closed, no error did, and no message was cut; set by the queue
+ *		pair's worker before it gives the connection back
  * @tail:	pages with the last octets to send, with a reference, or NULL
  * @tail_off:	first of them
  * @tail_len:	how many

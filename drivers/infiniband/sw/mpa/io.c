@@ -202,13 +202,16 @@ void rnic_qp_begin(struct rnic_qp *qp, struct rnic_ep *ep)
 }
 
 /*
- * How long the close may still take, from the last octet on that came, or that the peer
- * acknowledged: one that takes nothing does not keep us. What TCP has by then it keeps
- * (linger.c).
+ * How long the close may still take, from the last octet on that the peer acknowledged:
+ * one that takes nothing does not keep us. What comes counts as long as we have not sent
+ * our FIN. What TCP has at the end it keeps (linger.c).
  */
 static void await_end(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	u32 moved = rnic_sock_acked(&ep->s) + qp->rx.mpa.pos + qp->rx.mpa.seen;
+	u32 moved = rnic_sock_acked(&ep->s);
+
+	if (!qp->fin)
+		moved += qp->rx.mpa.pos + qp->rx.mpa.seen;
 
 	if (qp->ending && moved == qp->moved)
 		return;
@@ -224,7 +227,8 @@ static void await_end(struct rnic_qp *qp, struct rnic_ep *ep)
 static void close_gracefully(struct rnic_qp *qp, struct rnic_ep *ep)
 {
 	await_end(qp, ep);
-	qp->fin = !qp->tx.open || rnic_tx_idle(qp);
+	if (!qp->fin)
+		qp->fin = !qp->tx.open || rnic_tx_idle(qp);
 }
 
 /*
@@ -294,8 +298,8 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 		rnic_stat_inc(qp->dev, RNIC_STAT_STARTUPS_FAILED);
 	rnic_bulk_stop(qp);
 	rnic_tx_finish(qp, &ep->s);
-	ep->graceful = (qp->fin || rnic_qp_state(qp) == IB_QPS_SQD) && !qp->closing;
 	spin_lock_bh(&qp->lock);
+	ep->graceful = qp->parted && !qp->closing && qp->tx.msg == RNIC_TX_NONE;
 	qp->state = IB_QPS_ERR;
 	qp->ep = NULL;
 	spin_unlock_bh(&qp->lock);
@@ -344,17 +348,16 @@ static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 /* Return: the connection is over. */
 static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 {
-	bool unread, again, over, fin = false;
+	bool unread, again, over, fin = qp->fin;
 
 	rnic_sock_lock(&ep->s);
 	unread = rnic_qp_state(qp) != IB_QPS_ERR && look(qp, &ep->s);
 	again = unread;
 	if (rnic_qp_sends(qp))
 		again |= rnic_bulk_work(qp, &ep->s);
-	if (rnic_qp_state(qp) == IB_QPS_SQD && !qp->fin) {
+	if (rnic_qp_state(qp) == IB_QPS_SQD)
 		close_gracefully(qp, ep);
-		fin = qp->fin;
-	}
+	fin = !fin && qp->fin;
 	over = is_over(qp, ep, unread);
 	if (over)
 		unlink_connection(qp, ep);

@@ -227,7 +227,8 @@ struct ib_mr *rnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 	ibmr = finish(pd, mr);
 	if (IS_ERR(ibmr))
 		return ibmr;
-	ret = rnic_verbs_mr_uresp(udata, mr->stag);
+	/* ib_reg_user_mr() of a kernel consumer's has none. */
+	ret = udata ? rnic_verbs_mr_uresp(udata, mr->stag) : 0;
 	if (ret) {
 		rnic_mr_dereg(ibmr, udata);
 		return ERR_PTR(ret);

@@ -183,6 +183,9 @@ void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_ep *ep)
  * @ibqp:	queue pair
  * @udata:	unused
  *
+ * What is posted completes with a flush status before this returns: a program whose device
+ * is deleted, and which polls, learns of it that way.
+ *
  * Context: process; waits for the connection to be taken down.
  * Return: 0.
  */
@@ -216,11 +219,12 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 /* A consumer that closes twice, or after the peer did, is not wrong. */
 static int to_sqd(struct rnic_qp *qp)
 {
-	if (qp->state == IB_QPS_RTS)
+	if (qp->state == IB_QPS_RTS) {
 		qp->state = IB_QPS_SQD;
-	else if (qp->state != IB_QPS_SQD && qp->state != IB_QPS_ERR)
-		return -EINVAL;
-	return 0;
+		qp->parted = true;
+		return 0;
+	}
+	return qp->state == IB_QPS_SQD || qp->state == IB_QPS_ERR ? 0 : -EINVAL;
 }
 
 /* The worker may still be at the end of the last life, see finish_reset(). */
@@ -290,6 +294,10 @@ int rnic_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
+	/* What brought it into error has woken the worker, which takes the connection. */
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET &&
+	    rnic_qp_state(qp) == IB_QPS_ERR)
+		flush_work(&qp->work);
 	spin_lock_bh(&qp->lock);
 	if (mask & IB_QP_STATE)
 		ret = change_state(qp, attr->qp_state);

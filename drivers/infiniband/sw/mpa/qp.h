@@ -176,6 +176,7 @@ struct rnic_rx {
  * @busy:	has or had a connection since RESET
  * @setup:	gets one at this moment, or is reset: its data path is the one's who does
  *		that
+ * @parted:	the consumer closed, whatever came then; under @lock
  * @fin:	our FIN was asked for (state SQD)
  * @ending:	only what is left moves, and a deadline watches that it does
  * @moved:	octets of both directions when the deadline was set
@@ -220,6 +221,7 @@ struct rnic_qp {
 	struct rnic_ep *ep;
 	bool busy;
 	bool setup;
+	bool parted;
 	bool fin;
 	bool ending;
 	u32 moved;

@@ -76,8 +76,8 @@ int rnic_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
-	if (!attr->max_wr || attr->max_wr > RNIC_MAX_QP_WR ||
-	    attr->max_sge > RNIC_MAX_SGE || attr->srq_limit > attr->max_wr)
+	/* The limit means nothing here, it may be garbage. */
+	if (!attr->max_wr || attr->max_wr > RNIC_MAX_QP_WR || attr->max_sge > RNIC_MAX_SGE)
 		return -EINVAL;
 	if (!rnic_dev_charge(dev, RNIC_OBJ_SRQ))
 		return -ENOMEM;
@@ -88,7 +88,6 @@ int rnic_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		goto uncharge;
 	srq->max_wr = srq->rq.size;
 	srq->max_sge = RNIC_MAX_SGE;
-	srq->limit = attr->srq_limit;
 	attr->max_wr = srq->max_wr;
 	attr->max_sge = srq->max_sge;
 	if (udata) {

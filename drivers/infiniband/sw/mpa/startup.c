@@ -127,10 +127,10 @@ static int do_close(struct rnic_ep *ep, int status)
 	return 0;
 }
 
-/* Else TCP goes on by itself with what it has, see linger.c. */
+/* Unless TCP has all, and goes on with it by itself: see linger.c. */
 static int do_abort(struct rnic_ep *ep, int status)
 {
-	if (!ep->graceful)
+	if (!ep->graceful || ep->tail_len)
 		rnic_sock_abort(&ep->s);
 	return 0;
 }
