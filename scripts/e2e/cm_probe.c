@@ -167,44 +167,79 @@ static void disconnects(void)
 #define WORDS		8
 #define WORD_SIZE	1000
 
-/*
- * a's last words while the cable is cut: they complete, and a is told that it is over.
- * b hears them when the cable is mended. Who cuts and mends it tells us.
- */
-static void outage(void)
+static void await_words(struct pair *p)
 {
-	struct ibv_sge from, to;
-	struct ibv_wc wc;
-	struct pair p;
+	struct ibv_sge to;
 	int i;
 
-	pair_open(&p, &defaults);
-	hello(&p);
-	fill(p.a.mem, WORDS * WORD_SIZE, 1);
+	hello(p);
 	for (i = 0; i < WORDS; i++) {
-		to = sge(&p.b, i * WORD_SIZE, WORD_SIZE);
-		post_recv(&p.b, i, &to, 1);
+		to = sge(&p->b, i * WORD_SIZE, WORD_SIZE);
+		post_recv(&p->b, i, &to, 1);
 	}
-	wait_until_told("connected");
+}
+
+/* They complete though nobody hears them, and then a disconnects. */
+static void say_words(struct pair *p)
+{
+	struct ibv_sge from;
+	int i;
+
+	fill(p->a.mem, WORDS * WORD_SIZE, 1);
 	for (i = 0; i < WORDS; i++) {
-		from = sge(&p.a, i * WORD_SIZE, WORD_SIZE);
-		post(&p.a, i, IBV_WR_SEND, IBV_SEND_SIGNALED, &from, 1, 0, 0);
+		from = sge(&p->a, i * WORD_SIZE, WORD_SIZE);
+		post(&p->a, i, IBV_WR_SEND, IBV_SEND_SIGNALED, &from, 1, 0, 0);
 	}
 	for (i = 0; i < WORDS; i++)
-		wc_expect(&p.a, i, IBV_WC_SUCCESS);
-	check(!rdma_disconnect(p.a.id), "disconnect: %m");
-	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
-	wc_none(&p.b, 0);
-	wait_until_told("parted");
-	/* TCP tries again after longer and longer pauses. */
+		wc_expect(&p->a, i, IBV_WC_SUCCESS);
+	check(!rdma_disconnect(p->a.id), "disconnect: %m");
+}
+
+/* TCP tries again after longer and longer pauses. */
+static void hear_words(struct pair *p)
+{
+	struct ibv_wc wc;
+	int i;
+
 	for (i = 0; i < WORDS; i++) {
-		check(wc_get(&p.b, &wc, 4 * WAIT_MS), "word %d was not heard", i);
+		check(wc_get(&p->b, &wc, 4 * WAIT_MS), "word %d was not heard", i);
 		check(wc.wr_id == (uint64_t)i && wc.status == IBV_WC_SUCCESS,
 		      "word %d: %s", i, ibv_wc_status_str(wc.status));
 	}
-	same(p.b.mem, WORDS * WORD_SIZE, 1, "words");
-	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+	same(p->b.mem, WORDS * WORD_SIZE, 1, "words");
+	cm_expect(&p->b, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+/*
+ * Last words while the cable is cut, by one who waits until he is told that it is over,
+ * and by one in a hurry, who drains his queue pair at once. They are heard when the cable
+ * is mended. Who cuts and mends it tells us.
+ */
+static void outage(void)
+{
+	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
+	struct pair p, hurry;
+
+	pair_open(&p, &defaults);
+	await_words(&p);
+	/* Both on one port, one after the other. */
+	check(!rdma_destroy_id(p.listener), "destroy listener: %m");
+	p.listener = NULL;
+	pair_open(&hurry, &defaults);
+	await_words(&hurry);
+	wait_until_told("connected");
+	say_words(&p);
+	say_words(&hurry);
+	check(!ibv_modify_qp(hurry.a.id->qp, &error, IBV_QP_STATE), "to ERR: %m");
+	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
+	cm_expect(&hurry.a, RDMA_CM_EVENT_DISCONNECTED);
+	wc_none(&p.b, 0);
+	wc_none(&hurry.b, 0);
+	wait_until_told("parted");
+	hear_words(&p);
+	hear_words(&hurry);
 	pair_free(&p);
+	pair_free(&hurry);
 }
 
 /* The caller goes away before it is answered; so does the listener. */

@@ -203,8 +203,8 @@ void rnic_qp_begin(struct rnic_qp *qp, struct rnic_ep *ep)
 
 /*
  * How long the close may still take, from the last octet on that the peer acknowledged:
- * one that takes nothing does not keep us. What comes counts as long as we have not sent
- * our FIN. What TCP has at the end it keeps (linger.c).
+ * one that takes nothing does not keep us. What comes counts until our FIN, with which the
+ * time begins anew. What TCP has at the end it keeps (linger.c).
  */
 static void await_end(struct rnic_qp *qp, struct rnic_ep *ep)
 {
@@ -212,7 +212,6 @@ static void await_end(struct rnic_qp *qp, struct rnic_ep *ep)
 
 	if (!qp->fin)
 		moved += qp->rx.mpa.pos + qp->rx.mpa.seen;
-
 	if (qp->ending && moved == qp->moved)
 		return;
 	qp->ending = true;

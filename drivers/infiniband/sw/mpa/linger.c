@@ -9,8 +9,8 @@
  *
  * If the consumer closed gracefully TCP then goes on by itself with what the peer has not
  * acknowledged, as for any program that closed its socket (tcp_orphan_retries,
- * tcp_max_orphans): the Sends in it completed. Not when it would not take all of it, for
- * then FIN would stand for a whole stream. Otherwise it is reset.
+ * tcp_max_orphans): the Sends in it completed. Any other connection is reset, and so is
+ * one that TCP would not take all of: FIN would make the rest look like a whole stream.
  */
 #include <linux/mm.h>
 

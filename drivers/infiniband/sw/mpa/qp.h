@@ -179,7 +179,7 @@ struct rnic_rx {
  * @parted:	the consumer closed, whatever came then; under @lock
  * @fin:	our FIN was asked for (state SQD)
  * @ending:	only what is left moves, and a deadline watches that it does
- * @moved:	octets of both directions when the deadline was set
+ * @moved:	octets acknowledged and received when the deadline was set
  * @work:	the worker
  * @hold:	sends what is held (@tx.held) when its time has come
  * @reflush:	wakes the worker of a user's queue pair in error, for receives
