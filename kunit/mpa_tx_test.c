@@ -142,12 +142,13 @@ static u32 encode_pieces(struct mpa_tx *tx, u8 *buf, const u8 *ulpdu, u32 len, u
 	mpa_tx_begin(tx, buf, len);
 	while (len) {
 		u32 n = 1 + model_random(rnd) % 700;
-		u32 room = mpa_tx_room(tx);
+		u32 room;
+		u8 *at = mpa_tx_at(tx, &room);
 
 		n = n < len ? n : len;
 		n = n < room ? n : room;
 		if (model_random(rnd) & 1) {
-			memcpy(mpa_tx_at(tx), ulpdu, n);
+			memcpy(at, ulpdu, n);
 			mpa_tx_wrote(tx, n);
 		} else {
 			n = len < 300 ? len : 300;	/* may cross a Marker */

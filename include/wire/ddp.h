@@ -107,12 +107,33 @@ struct ddp_seg {
 };
 
 /**
+ * struct rdmap_opcode_row - what an opcode's segments look like
+ * @hdr_len:	header octets: 14, 18 or 46 (Read Request with its payload)
+ * @tagged:	tagged buffer model
+ * @qn:		DDP_QN_*, 0 for tagged opcodes
+ * @send:	one of the four Send types
+ * @inval:	carries an STag to invalidate
+ */
+struct rdmap_opcode_row {
+	u8 hdr_len;
+	bool tagged;
+	u8 qn;
+	bool send;
+	bool inval;
+};
+
+extern const struct rdmap_opcode_row rdmap_opcodes[RDMAP_OPCODE_MAX];
+
+/**
  * rdmap_hdr_len() - header octets of an opcode's segments
  * @opcode:	enum rdmap_opcode, below RDMAP_OPCODE_MAX
  *
  * Return: 14, 18 or 46 (Read Request with its payload).
  */
-u32 rdmap_hdr_len(u8 opcode);
+static inline u32 rdmap_hdr_len(u8 opcode)
+{
+	return rdmap_opcodes[opcode].hdr_len;
+}
 
 /**
  * rdmap_is_tagged() - does an opcode use the tagged buffer model?
@@ -120,7 +141,10 @@ u32 rdmap_hdr_len(u8 opcode);
  *
  * Return: it does.
  */
-bool rdmap_is_tagged(u8 opcode);
+static inline bool rdmap_is_tagged(u8 opcode)
+{
+	return rdmap_opcodes[opcode].tagged;
+}
 
 /**
  * rdmap_queue() - the DDP queue of an untagged opcode
@@ -128,13 +152,22 @@ bool rdmap_is_tagged(u8 opcode);
  *
  * Return: DDP_QN_*, 0 for tagged opcodes.
  */
-u32 rdmap_queue(u8 opcode);
+static inline u32 rdmap_queue(u8 opcode)
+{
+	return rdmap_opcodes[opcode].qn;
+}
 
 /* Is it one of the four Send types? */
-bool rdmap_is_send(u8 opcode);
+static inline bool rdmap_is_send(u8 opcode)
+{
+	return opcode < RDMAP_OPCODE_MAX && rdmap_opcodes[opcode].send;
+}
 
 /* Does it carry an STag to invalidate? */
-bool rdmap_is_inval(u8 opcode);
+static inline bool rdmap_is_inval(u8 opcode)
+{
+	return opcode < RDMAP_OPCODE_MAX && rdmap_opcodes[opcode].inval;
+}
 
 /**
  * ddp_build() - write a segment header

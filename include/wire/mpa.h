@@ -9,6 +9,7 @@
 #ifndef _WIRE_MPA_H
 #define _WIRE_MPA_H
 
+#include <linux/minmax.h>
 #include <linux/types.h>
 #include <wire/err.h>
 
@@ -18,6 +19,8 @@
 #define MPA_MARKER_SPACING	512
 #define MPA_MULPDU_MIN		128
 #define MPA_ULPDU_MAX		64768
+/* Smallest FPDU without Markers: length, one octet, PAD, CRC (FRM-08). */
+#define MPA_FPDU_MIN		8
 /* Largest FPDU on the wire: 64768 octets with 128 Markers (vector B18). */
 #define MPA_FPDU_MAX		65288
 /* ULPDU octets the receiver keeps for the header parser: a whole Terminate. */
@@ -60,8 +63,9 @@ u32 mpa_ulpdu_fit(u32 pos, u32 room, bool markers);
  *	mpa_tx_begin(tx, buf, ulpdu_len);
  *	mpa_tx_put(tx, &header, header_len);
  *	while (payload_left) {
- *		n = min(payload_left, mpa_tx_room(tx));
- *		... write n octets to mpa_tx_at(tx) ...
+ *		at = mpa_tx_at(tx, &room);
+ *		n = min(payload_left, room);
+ *		... write n octets to at ...
  *		mpa_tx_wrote(tx, n);
  *	}
  *	size = mpa_tx_end(tx);
@@ -96,17 +100,20 @@ void mpa_tx_put(struct mpa_tx *tx, const void *data, u32 len);
 /**
  * mpa_tx_at() - where the next ULPDU octets go
  * @tx:		sending direction, an FPDU begun
+ * @room:	set to how many may be written there before the next Marker
  *
  * A due Marker is written first, so the address is final.
  *
  * Return: the address.
  */
-u8 *mpa_tx_at(struct mpa_tx *tx);
+u8 *mpa_tx_at(struct mpa_tx *tx, u32 *room);
 
-/* ULPDU octets that may be written at mpa_tx_at() before the next Marker. */
-u32 mpa_tx_room(struct mpa_tx *tx);
 /* @len octets were written at mpa_tx_at(). */
-void mpa_tx_wrote(struct mpa_tx *tx, u32 len);
+static inline void mpa_tx_wrote(struct mpa_tx *tx, u32 len)
+{
+	tx->fill += len;
+	tx->left -= len;
+}
 
 /**
  * mpa_tx_end() - finish the FPDU: PAD, a Marker if one is due, CRC
@@ -204,7 +211,12 @@ void mpa_rx_next(struct mpa_rx *rx);
  *
  * Return: at least 1; a lower bound while the length is unknown.
  */
-u32 mpa_rx_missing(const struct mpa_rx *rx);
+static inline u32 mpa_rx_missing(const struct mpa_rx *rx)
+{
+	u32 size = rx->size ? rx->size : rx->start + MPA_FPDU_MIN;
+
+	return max_t(u32, size - rx->seen, 1);
+}
 
 /**
  * mpa_ulpdu_span() - where ULPDU octets of a received FPDU lie on the wire

@@ -18,6 +18,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "qp.h"
+#include "stream.h"
 
 /* Octets sent in one go before others run. */
 #define TX_BUDGET	(1024 * 1024)
@@ -25,20 +26,6 @@
 #define ALONE_MAX	64U
 /* Octets whose encoding takes ten times as long as to wake the worker. */
 #define WORTH_IT	(64 * 1024)
-
-/**
- * rnic_bulk_is_on() - is the worker sending?
- * @qp:	queue pair to which something was posted just now
- *
- * Context: any.
- * Return: yes, and it will find what was posted.
- */
-bool rnic_bulk_is_on(const struct rnic_qp *qp)
-{
-	/* Post, then look: pairs with end(). */
-	smp_mb();
-	return READ_ONCE(qp->bulk);
-}
 
 /*
  * Did the program post this before it had all back, or had asked for it? Not asked of

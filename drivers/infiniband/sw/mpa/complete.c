@@ -30,22 +30,6 @@ u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
 	return slot;
 }
 
-/**
- * rnic_sent_done() - a work request was carried out, or failed
- * @qp:		queue pair; its data path is the caller's
- * @slot:	from rnic_sent_add()
- * @status:	how it ended; the first word counts
- */
-void rnic_sent_done(struct rnic_qp *qp, u32 slot, enum ib_wc_status status)
-{
-	struct rnic_sent *sent = &qp->sent[slot];
-
-	if (sent->done)
-		return;
-	sent->done = true;
-	sent->status = status;
-}
-
 static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
 {
 	struct rnic_cqe cqe = {

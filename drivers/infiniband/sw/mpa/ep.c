@@ -20,7 +20,7 @@
 #include "listen.h"
 #include "qp.h"
 
-static void ep_free(struct kref *ref)
+void rnic_ep_free(struct kref *ref)
 {
 	struct rnic_ep *ep = container_of(ref, struct rnic_ep, ref);
 	struct rnic_dev *dev = ep->dev;
@@ -35,18 +35,6 @@ static void ep_free(struct kref *ref)
 		wake_up_all(&dev->cm.idle);
 	spin_unlock_bh(&dev->cm.ep_lock);
 	kfree(ep);
-}
-
-struct rnic_ep *rnic_ep_get(struct rnic_ep *ep)
-{
-	kref_get(&ep->ref);
-	return ep;
-}
-
-/* Context: process; any when it is not the last reference. */
-void rnic_ep_put(struct rnic_ep *ep)
-{
-	kref_put(&ep->ref, ep_free);
 }
 
 /* Have the work run. Any context; the base reference or another one is held. */

@@ -104,10 +104,15 @@ static inline void rnic_ep_unlock(struct rnic_ep *ep, unsigned int noio)
 	mutex_unlock(&ep->lock);
 }
 
+static inline struct rnic_ep *rnic_ep_get(struct rnic_ep *ep)
+{
+	kref_get(&ep->ref);
+	return ep;
+}
+
 /* ep.c */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator);
-struct rnic_ep *rnic_ep_get(struct rnic_ep *ep);
-void rnic_ep_put(struct rnic_ep *ep);
+void rnic_ep_free(struct kref *ref);
 void rnic_ep_kick(struct rnic_ep *ep);
 void rnic_ep_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
 void rnic_ep_arm(struct rnic_ep *ep, u32 ms);
@@ -119,6 +124,12 @@ int rnic_ep_publish(struct rnic_ep *ep);
 void rnic_ep_cut_short(struct rnic_dev *dev, const struct rnic_qp *qp,
 		       const struct rnic_listener *l);
 void rnic_ep_kill_all(struct rnic_dev *dev);
+
+/* Context: process; any when it is not the last reference. */
+static inline void rnic_ep_put(struct rnic_ep *ep)
+{
+	kref_put(&ep->ref, rnic_ep_free);
+}
 
 /* ep.c: what a state needs on entry; for startup.c, @ep->lock held */
 void rnic_ep_reported(struct rnic_ep *ep);

@@ -7,6 +7,7 @@
 #include <linux/uio.h>
 
 #include "ep.h"
+#include "stream.h"
 
 /**
  * rnic_frame_send() - send a frame

@@ -31,6 +31,7 @@
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
+#include "stream.h"
 
 /* Longest wait. NICs moderate their interrupts by as much. */
 #define HOLD_NS		(150 * NSEC_PER_USEC)

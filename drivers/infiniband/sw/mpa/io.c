@@ -29,6 +29,7 @@
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
+#include "stream.h"
 
 struct workqueue_struct *rnic_wq;
 /*

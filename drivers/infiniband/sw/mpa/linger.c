@@ -16,6 +16,7 @@
 
 #include "ep.h"
 #include "qp.h"
+#include "stream.h"
 
 /* How long the peer may take to close after we did. */
 #define LINGER_MS	2000

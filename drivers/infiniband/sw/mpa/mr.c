@@ -52,7 +52,7 @@ static enum rnic_mr_fault check(const struct rnic_mem *mem, const struct rnic_mr
 	return RNIC_MR_OK;
 }
 
-static void drop_ref(struct rnic_mr *mr)
+static inline void drop_ref(struct rnic_mr *mr)
 {
 	if (refcount_dec_and_test(&mr->refs))
 		complete(&mr->idle);
@@ -112,13 +112,11 @@ struct rnic_mr *rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len,
 }
 
 /**
- * rnic_mr_put() - end the access, if there is one
- * @mem:	the queue pair's memory
+ * rnic_mr_end() - end the access
+ * @mem:	the queue pair's memory, being accessed
  */
-void rnic_mr_put(struct rnic_mem *mem)
+void rnic_mr_end(struct rnic_mem *mem)
 {
-	if (!mem->mr)
-		return;
 	drop_ref(mem->mr);
 	mem->mr = NULL;
 	local_bh_enable();

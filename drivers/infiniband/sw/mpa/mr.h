@@ -116,9 +116,16 @@ struct rnic_mem {
 
 struct rnic_mr *rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len,
 			    int access, enum rnic_mr_fault *fault);
-void rnic_mr_put(struct rnic_mem *mem);
+void rnic_mr_end(struct rnic_mem *mem);
 void rnic_mr_iter(struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
 		  struct rnic_mem_iter *it);
+
+/* End the access, if there is one. */
+static inline void rnic_mr_put(struct rnic_mem *mem)
+{
+	if (mem->mr)
+		rnic_mr_end(mem);
+}
 
 int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, struct ib_mr *ibmr,
 		    u32 key, int access);

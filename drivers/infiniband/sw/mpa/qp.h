@@ -272,6 +272,36 @@ static inline bool rnic_qp_sends(const struct rnic_qp *qp)
 	return !qp->closing && !qp->fin && rnic_qp_state(qp) != IB_QPS_ERR;
 }
 
+/**
+ * rnic_sent_done() - a work request was carried out, or failed
+ * @qp:		queue pair; its data path is the caller's
+ * @slot:	from rnic_sent_add()
+ * @status:	how it ended; the first word counts
+ */
+static inline void rnic_sent_done(struct rnic_qp *qp, u32 slot, enum ib_wc_status status)
+{
+	struct rnic_sent *sent = &qp->sent[slot];
+
+	if (sent->done)
+		return;
+	sent->done = true;
+	sent->status = status;
+}
+
+/**
+ * rnic_bulk_is_on() - is the worker sending?
+ * @qp:	queue pair to which something was posted just now
+ *
+ * Context: any.
+ * Return: yes, and it will find what was posted.
+ */
+static inline bool rnic_bulk_is_on(const struct rnic_qp *qp)
+{
+	/* Post, then look: pairs with end() of bulk.c. */
+	smp_mb();
+	return READ_ONCE(qp->bulk);
+}
+
 /* qp.c: verbs */
 int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
 int rnic_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -313,7 +343,6 @@ void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
 
 /* complete.c: completions of both queues */
 u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe);
-void rnic_sent_done(struct rnic_qp *qp, u32 slot, enum ib_wc_status status);
 void rnic_sent_complete(struct rnic_qp *qp);
 void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u32 inval_stag,
 			bool invalidated, bool solicited);
@@ -326,7 +355,6 @@ u32 rnic_hold(struct rnic_qp *qp, u32 encoded, bool more);
 enum hrtimer_restart rnic_hold_over(struct hrtimer *timer);
 
 /* bulk.c */
-bool rnic_bulk_is_on(const struct rnic_qp *qp);
 bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s);
 bool rnic_bulk_work(struct rnic_qp *qp, struct rnic_sock *s);
 void rnic_bulk_stop(struct rnic_qp *qp);

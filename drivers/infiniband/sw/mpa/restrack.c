@@ -13,6 +13,7 @@
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
+#include "stream.h"
 #include "verbs.h"
 
 struct show {

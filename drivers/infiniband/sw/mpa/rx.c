@@ -29,6 +29,7 @@
 #include "mr.h"
 #include "qp.h"
 #include "srq.h"
+#include "stream.h"
 
 /* Octets handled in one pass before the worker lets others run. */
 #define RX_BUDGET	(1024 * 1024)

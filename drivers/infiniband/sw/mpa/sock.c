@@ -459,20 +459,6 @@ bool rnic_sock_established(const struct rnic_sock *s)
 	return inet_sk_state_load(s->sock->sk) == TCP_ESTABLISHED;
 }
 
-/* The peer sent FIN, or there is no connection any more. */
-bool rnic_sock_peer_closed(const struct rnic_sock *s)
-{
-	return READ_ONCE(s->sock->sk->sk_shutdown) & RCV_SHUTDOWN || rnic_sock_dead(s);
-}
-
-/* No connection any more: reset, timed out, or closed by both ends. */
-bool rnic_sock_dead(const struct rnic_sock *s)
-{
-	int state = inet_sk_state_load(s->sock->sk);
-
-	return state == TCP_CLOSE || state == TCP_TIME_WAIT;
-}
-
 /* The pending error as -errno, or 0. It stays pending. */
 int rnic_sock_error(const struct rnic_sock *s)
 {

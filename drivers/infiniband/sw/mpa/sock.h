@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * TCP as the rest of the driver sees it: a stream with events, a way to push
- * pages, and a reader that looks at octets in the receive queue before it
- * consumes them. The only header that speaks for net/.
+ * TCP sockets as the rest of the driver sees them: made, listening, hooked, closed. What
+ * moves octets is in stream.h. These two speak for net/.
  */
 #ifndef _RNIC_SOCK_H
 #define _RNIC_SOCK_H
@@ -10,10 +9,7 @@
 #include <linux/net.h>
 #include <linux/socket.h>
 #include <linux/types.h>
-#include <linux/uio.h>
 
-struct page;
-struct sk_buff;
 struct sock;
 
 /**
@@ -70,56 +66,7 @@ int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 struct net_device *rnic_sock_local_netdev(struct net *net, const struct sockaddr_storage *local);
 
-int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len);
-
 bool rnic_sock_established(const struct rnic_sock *s);
-bool rnic_sock_peer_closed(const struct rnic_sock *s);
-bool rnic_sock_dead(const struct rnic_sock *s);
 int rnic_sock_error(const struct rnic_sock *s);
-
-void rnic_sock_lock(struct rnic_sock *s);
-void rnic_sock_unlock(struct rnic_sock *s);
-void rnic_sock_assert_locked(const struct rnic_sock *s);
-bool rnic_sock_owned(const struct rnic_sock *s);
-void rnic_sock_flush(struct rnic_sock *s);
-bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ctx), void *ctx);
-
-u32 rnic_sock_emss(struct rnic_sock *s);
-u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss);
-u32 rnic_sock_acked(const struct rnic_sock *s);
-bool rnic_sock_all_acked(const struct rnic_sock *s);
-bool rnic_sock_room(const struct rnic_sock *s);
-gfp_t rnic_sock_gfp(const struct rnic_sock *s);
-int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more);
-void rnic_sock_cut(struct rnic_sock *s);
-
-/**
- * struct rnic_cursor - a place in the receive queue
- * @skb:	buffer holding it, or the one before
- * @seq:	TCP sequence number of the place
- *
- * Valid while the socket lock is held and nothing was consumed.
- */
-struct rnic_cursor {
-	struct sk_buff *skb;
-	u32 seq;
-};
-
-/**
- * typedef rnic_piece_fn - takes one contiguous piece of the stream
- * @ctx:	the walker's context
- * @data:	the octets; preemption may be off, do not sleep
- * @len:	how many, at least 1
- *
- * Return: true to go on, false to stop after this piece.
- */
-typedef bool (*rnic_piece_fn)(void *ctx, const u8 *data, u32 len);
-
-void rnic_sock_rewind(struct rnic_sock *s, struct rnic_cursor *at, u32 skip);
-void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn piece, void *ctx);
-int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, struct iov_iter *to, u32 len);
-void rnic_sock_consume(struct rnic_sock *s, u32 len);
-u32 rnic_sock_unread(const struct rnic_sock *s);
-void rnic_sock_want(struct rnic_sock *s, u32 len);
 
 #endif

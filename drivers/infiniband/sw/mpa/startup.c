@@ -20,6 +20,7 @@
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
+#include "stream.h"
 
 /* Actions. Each returns 0, or -errno when it could not be done. */
 

@@ -9,48 +9,9 @@
  */
 #include <linux/mm.h>
 #include <linux/net.h>
-#include <net/sock.h>
-#include <net/tcp.h>
-#include <compat/tcp.h>
 
 #include "chunk.h"
-#include "sock.h"
-
-void rnic_sock_lock(struct rnic_sock *s)
-{
-	lock_sock(s->sock->sk);
-}
-
-void rnic_sock_unlock(struct rnic_sock *s)
-{
-	release_sock(s->sock->sk);
-}
-
-void rnic_sock_assert_locked(const struct rnic_sock *s)
-{
-	sock_owned_by_me(s->sock->sk);
-}
-
-/*
- * Does a process have the socket? Only for a callback that TCP makes with its own
- * lock held: that lock keeps the answer true until the callback returns.
- */
-bool rnic_sock_owned(const struct rnic_sock *s)
-{
-	return sock_owned_by_user_nocheck(s->sock->sk);
-}
-
-/**
- * rnic_sock_gfp() - how may whoever has the socket allocate?
- * @s:	socket, locked
- *
- * Return: GFP_NOIO for a process, GFP_ATOMIC for a softirq.
- */
-gfp_t rnic_sock_gfp(const struct rnic_sock *s)
-{
-	rnic_sock_assert_locked(s);
-	return rnic_sock_owned(s) ? GFP_NOIO : GFP_ATOMIC;
-}
+#include "stream.h"
 
 /**
  * rnic_sock_try() - do something with a socket in a softirq
@@ -75,23 +36,16 @@ bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ct
 }
 
 /**
- * rnic_sock_flush() - let TCP look at what came while the socket was ours
- * @s:	socket, locked by this process
+ * rnic_sock_fit_mss() - let TCP's segments hold whole FPDUs
+ * @s:		socket, locked
+ * @mtu:	of the path
  *
- * It reports events as ever.
- */
-void rnic_sock_flush(struct rnic_sock *s)
-{
-	sk_flush_backlog(s->sock->sk);
-}
-
-/*
  * TCP cuts large buffers at multiples of its segment size. FPDUs are multiples of
  * 4, so another size would make the cuts drift away from them: then TCP is told
  * that the peer takes up to 3 octets less. Not when half of the peer's window is
  * what bounds the segments, for that bound moves with the window.
  */
-static void fit_mss(struct rnic_sock *s, u32 mtu)
+void rnic_sock_fit_mss(struct rnic_sock *s, u32 mtu)
 {
 	struct sock *sk = s->sock->sk;
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -108,78 +62,6 @@ static void fit_mss(struct rnic_sock *s, u32 mtu)
 		compat_tcp_sync_mss(sk, mtu);
 	}
 	s->mtu = mtu;
-}
-
-/**
- * rnic_sock_emss() - octets TCP puts into a full segment now
- * @s:	socket, locked
- *
- * This is EMSS (RFC 5044 section 5.1). It follows the path's MTU at once, where TCP
- * by itself would look at it with the next octets it is given (SEG-09).
- *
- * Return: EMSS, a multiple of 4 but for a peer with a tiny window.
- */
-u32 rnic_sock_emss(struct rnic_sock *s)
-{
-	struct sock *sk = s->sock->sk;
-	struct dst_entry *dst = __sk_dst_get(sk);
-	u32 mtu = dst ? dst_mtu(dst) : inet_csk(sk)->icsk_pmtu_cookie;
-
-	rnic_sock_assert_locked(s);
-	if (mtu != s->mtu || tcp_sk(sk)->mss_cache % 4)
-		fit_mss(s, mtu);
-	return tcp_sk(sk)->mss_cache;
-}
-
-/**
- * rnic_sock_seg_used() - how full is the segment that the next octet joins?
- * @s:		socket, locked
- * @emss:	as rnic_sock_emss() told
- *
- * TCP is asked anew each time, for it may cut a buffer anywhere, at the edge of the
- * peer's window for one (SEG-18). A buffer that has no room for the rest of its last
- * segment ends here.
- *
- * Return: octets in it, 0 when the next octet begins a segment.
- */
-u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss)
-{
-	struct sk_buff *tail = tcp_write_queue_tail(s->sock->sk);
-	u32 used;
-
-	rnic_sock_assert_locked(s);
-	used = tail && !TCP_SKB_CB(tail)->eor ? tail->len % emss : 0;
-	if (used && !compat_tcp_has_room(tail, emss - used)) {
-		TCP_SKB_CB(tail)->eor = 1;
-		used = 0;
-	}
-	return used;
-}
-
-/* Octets that the peer acknowledged, free running. */
-u32 rnic_sock_acked(const struct rnic_sock *s)
-{
-	return tcp_sk(s->sock->sk)->snd_una;
-}
-
-/* Nothing is queued or waits for an acknowledgment. */
-bool rnic_sock_all_acked(const struct rnic_sock *s)
-{
-	return tcp_rtx_and_write_queues_empty(s->sock->sk);
-}
-
-/*
- * May more be queued? If not, RNIC_SOCK_SPACE will tell: acknowledgments are
- * processed with the socket lock, so none slips in between look and flag.
- */
-bool rnic_sock_room(const struct rnic_sock *s)
-{
-	struct sock *sk = s->sock->sk;
-
-	if (sk_stream_memory_free(sk))
-		return true;
-	set_bit(SOCK_NOSPACE, &s->sock->flags);
-	return false;
 }
 
 /**
@@ -240,36 +122,6 @@ int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
 	if (ret < 0)
 		return ret;
 	return ret == len ? 0 : -ENOBUFS;
-}
-
-/**
- * rnic_sock_cut() - what was pushed ends a segment
- * @s:	socket, locked
- *
- * The next octet pushed begins a new buffer, and so a new segment, whatever
- * the one before was filled to.
- */
-void rnic_sock_cut(struct rnic_sock *s)
-{
-	struct sk_buff *tail = tcp_write_queue_tail(s->sock->sk);
-
-	rnic_sock_assert_locked(s);
-	if (tail)
-		TCP_SKB_CB(tail)->eor = 1;
-}
-
-/**
- * rnic_sock_rewind() - put a cursor on the unread stream
- * @s:		socket, locked
- * @at:		the cursor
- * @skip:	unread octets to leave out, at most rnic_sock_unread()
- */
-void rnic_sock_rewind(struct rnic_sock *s, struct rnic_cursor *at, u32 skip)
-{
-	struct sock *sk = s->sock->sk;
-
-	at->skb = skb_peek(&sk->sk_receive_queue);
-	at->seq = tcp_sk(sk)->copied_seq + skip;
 }
 
 /*
@@ -367,22 +219,4 @@ void rnic_sock_consume(struct rnic_sock *s, u32 len)
 	/* tcp_read_sock() stops at urgent data: to us it is data. */
 	WRITE_ONCE(tcp_sk(s->sock->sk)->urg_data, 0);
 	tcp_read_sock(s->sock->sk, &desc, eat);
-}
-
-/* Octets that arrived in order and were not consumed. */
-u32 rnic_sock_unread(const struct rnic_sock *s)
-{
-	return tcp_inq(s->sock->sk);
-}
-
-/**
- * rnic_sock_want() - report RNIC_SOCK_DATA only when so much is unread
- * @s:		socket, locked
- * @len:	octets; the receive buffer grows to hold them
- */
-void rnic_sock_want(struct rnic_sock *s, u32 len)
-{
-	rnic_sock_assert_locked(s);
-	if (READ_ONCE(s->sock->sk->sk_rcvlowat) != len)
-		compat_tcp_set_rcvlowat(s->sock->sk, len);
 }

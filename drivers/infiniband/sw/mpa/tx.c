@@ -31,6 +31,7 @@
 #include "dev.h"
 #include "mr.h"
 #include "qp.h"
+#include "stream.h"
 
 /* Above it segments come in big chunks. */
 #define BIG_EMSS	16384
@@ -92,9 +93,9 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 	mpa_tx_begin(&tx->mpa, image_end(tx), hdr_len + n);
 	mpa_tx_put(&tx->mpa, hdr, ddp_build(&tx->seg, hdr));
 	for (done = 0; done < n; done += part) {
-		u8 *at = mpa_tx_at(&tx->mpa);
+		u8 *at = mpa_tx_at(&tx->mpa, &part);
 
-		part = min(n - done, mpa_tx_room(&tx->mpa));
+		part = min(n - done, part);
 		if (rnic_tx_payload(qp, at, part) != RNIC_MR_OK) {
 			rnic_tx_fault(qp);
 			return TX_ERROR;

@@ -29,8 +29,6 @@
 #define CRC_SEED	0xffffffff
 /* The low bits of FPDUPTR do not count (MRK-07). */
 #define FPDUPTR_MASK	0xfffc
-/* Smallest FPDU without Markers: length, one octet, PAD, CRC (FRM-08). */
-#define FPDU_MIN	8
 
 /* Octets from @pos to the next Marker position, 0 on one. */
 static u32 to_marker(u32 pos)
@@ -81,7 +79,7 @@ u32 mpa_ulpdu_fit(u32 pos, u32 room, bool markers)
 	if (markers && room > first)
 		room -= MPA_MARKER_SIZE *
 			((room - first - 1) / MPA_MARKER_SPACING + 1);
-	if (room < FPDU_MIN)
+	if (room < MPA_FPDU_MIN)
 		return 0;
 	return min_t(u32, room - MPA_LEN_SIZE - MPA_CRC_SIZE, MPA_ULPDU_MAX);
 }
@@ -129,35 +127,26 @@ void mpa_tx_begin(struct mpa_tx *tx, u8 *buf, u32 ulpdu_len)
 void mpa_tx_put(struct mpa_tx *tx, const void *data, u32 len)
 {
 	while (len) {
-		u32 n = min(len, mpa_tx_room(tx));
+		u32 room, n;
+		u8 *at = mpa_tx_at(tx, &room);
 
+		n = min(len, room);
 		if (!n)
 			break;
-		memcpy(mpa_tx_at(tx), data, n);
+		memcpy(at, data, n);
 		mpa_tx_wrote(tx, n);
 		data += n;
 		len -= n;
 	}
 }
 
-u8 *mpa_tx_at(struct mpa_tx *tx)
+u8 *mpa_tx_at(struct mpa_tx *tx, u32 *room)
 {
 	tx_marker_if_due(tx);
+	*room = tx->left;
+	if (tx->markers)
+		*room = min(tx->left, to_marker(tx->pos + tx->fill));
 	return tx->buf + tx->fill;
-}
-
-u32 mpa_tx_room(struct mpa_tx *tx)
-{
-	tx_marker_if_due(tx);
-	if (!tx->markers)
-		return tx->left;
-	return min(tx->left, to_marker(tx->pos + tx->fill));
-}
-
-void mpa_tx_wrote(struct mpa_tx *tx, u32 len)
-{
-	tx->fill += len;
-	tx->left -= len;
 }
 
 u32 mpa_tx_end(struct mpa_tx *tx)
@@ -336,7 +325,7 @@ static bool rx_at_once(struct mpa_rx *rx, const u8 *data, u32 len)
 {
 	u32 ulpdu_len, size;
 
-	if (rx->markers || rx->seen || len < FPDU_MIN)
+	if (rx->markers || rx->seen || len < MPA_FPDU_MIN)
 		return false;
 	ulpdu_len = get_unaligned_be16(data);
 	size = mpa_fpdu_size(rx->pos, ulpdu_len, false);
@@ -369,13 +358,6 @@ enum mpa_rx_verdict mpa_rx_feed(struct mpa_rx *rx, const u8 *data, u32 len, u32 
 	if (rx->failed)
 		return MPA_RX_FAILED;
 	return rx_complete(rx) ? MPA_RX_FPDU : MPA_RX_MORE;
-}
-
-u32 mpa_rx_missing(const struct mpa_rx *rx)
-{
-	u32 size = rx->size ? rx->size : rx->start + FPDU_MIN;
-
-	return max_t(u32, size - rx->seen, 1);
 }
 
 u32 mpa_ulpdu_span(const struct mpa_rx *rx, u32 off, u32 *wire_off)

@@ -22,13 +22,7 @@
 #define TERM_R		0x2000
 
 /* RFC 5040 figure 4: buffer model and queue by opcode. */
-static const struct opcode_row {
-	u8 hdr_len;
-	bool tagged;
-	u8 qn;
-	bool send;
-	bool inval;
-} opcodes[RDMAP_OPCODE_MAX] = {
+const struct rdmap_opcode_row rdmap_opcodes[RDMAP_OPCODE_MAX] = {
 	[RDMAP_WRITE]		= { .hdr_len = 14, .tagged = true },
 	[RDMAP_READ_REQ]	= { .hdr_len = 46, .qn = DDP_QN_READ_REQ },
 	[RDMAP_READ_RESP]	= { .hdr_len = 14, .tagged = true },
@@ -38,31 +32,6 @@ static const struct opcode_row {
 	[RDMAP_SEND_SE_INV]	= { .hdr_len = 18, .send = true, .inval = true },
 	[RDMAP_TERMINATE]	= { .hdr_len = 18, .qn = DDP_QN_TERMINATE },
 };
-
-u32 rdmap_hdr_len(u8 opcode)
-{
-	return opcodes[opcode].hdr_len;
-}
-
-bool rdmap_is_tagged(u8 opcode)
-{
-	return opcodes[opcode].tagged;
-}
-
-u32 rdmap_queue(u8 opcode)
-{
-	return opcodes[opcode].qn;
-}
-
-bool rdmap_is_send(u8 opcode)
-{
-	return opcode < RDMAP_OPCODE_MAX && opcodes[opcode].send;
-}
-
-bool rdmap_is_inval(u8 opcode)
-{
-	return opcode < RDMAP_OPCODE_MAX && opcodes[opcode].inval;
-}
 
 static u32 ddp_hdr_len(u8 first)
 {
