@@ -168,6 +168,7 @@ static void flag_combinations(struct kunit *test)
 		for (t = 0; t < 2; t++) {
 			bool m = flags & 4, d = flags & 2, r = flags & 1;
 			u32 need = 4 + (m || d ? 2 : 0) + (d ? t ? 14 : 18 : 0) + (r ? 28 : 0);
+			u32 msn;
 			struct rdmap_term term;
 
 			memset(buf, 0x31, sizeof(buf));
@@ -179,6 +180,9 @@ static void flag_combinations(struct kunit *test)
 			KUNIT_EXPECT_TRUE(test, term.has_len == m && term.has_ddp == d &&
 					  term.has_rdmap == r);
 			KUNIT_EXPECT_EQ(test, term.hdr_len, need - 4 - (m || d ? 2 : 0));
+			KUNIT_EXPECT_EQ(test, rdmap_term_read(&term, &msn), d && r && !t);
+			if (d && r && !t)
+				KUNIT_EXPECT_EQ(test, msn, 0x31313131u);
 			KUNIT_EXPECT_EQ(test, term.etype << 8 | term.code, 0x206);
 			/* and as we would say it, reserved bits clear */
 			put_unaligned_be32(0x02060000 | flags << 13, buf);

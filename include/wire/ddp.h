@@ -298,4 +298,13 @@ u32 rdmap_term_build(const struct rdmap_term *term, u8 *buf);
  */
 bool rdmap_term_parse(struct rdmap_term *term, const u8 *buf, u32 len);
 
+/**
+ * rdmap_term_read() - which Read Request does a received Terminate show?
+ * @term:	the Terminate
+ * @msn:	set to that Request's MSN
+ *
+ * Return: false when it shows none.
+ */
+bool rdmap_term_read(const struct rdmap_term *term, u32 *msn);
+
 #endif

@@ -220,6 +220,41 @@ CRIME(send_no_recv, IBV_WR_SEND, 0, 100, RW, NO_RECV, SEND_ENDS, FLUSHED)
 CRIME(send_too_long, IBV_WR_SEND, 0, 100, RW, SHORT_RECV, SEND_ENDS, TOO_LONG)
 CRIME(send_to_read_only, IBV_WR_SEND, 0, 100, RO, READ_ONLY_RECV, SEND_ENDS, ANY_ERROR)
 
+/* Of three Reads in one go the second is refused: it is the one that is said to be. */
+static void second_read(void)
+{
+	static const unsigned int ends[] = {
+		OF(IBV_WC_SUCCESS) | OF(IBV_WC_WR_FLUSH_ERR), OF(IBV_WC_REM_ACCESS_ERR),
+		OF(IBV_WC_WR_FLUSH_ERR),
+	};
+	struct ibv_send_wr wr[3] = {};
+	struct ibv_sge e[3];
+	struct ibv_wc wc[3];
+	struct pair p;
+	int i;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	for (i = 0; i < 3; i++) {
+		e[i] = sge(&p.a, i * PAGE, 100);
+		wr[i].wr_id = i;
+		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
+		wr[i].sg_list = &e[i];
+		wr[i].num_sge = 1;
+		wr[i].opcode = IBV_WR_RDMA_READ;
+		wr[i].send_flags = IBV_SEND_SIGNALED;
+		wr[i].wr.rdma.remote_addr = (uintptr_t)p.b.mem + (i == 1 ? MEM_SIZE - 10 : 0);
+		wr[i].wr.rdma.rkey = p.b.mr->rkey;
+	}
+	check(!try_send(&p.a, wr), "post_send: %m");
+	wait_status(&p.a, wc, 3);
+	for (i = 0; i < 3; i++)
+		expect_status(&p.a, &wc[i], ends[i]);
+	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
+	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+	pair_free(&p);
+}
+
 /* A local mistake: the request itself fails, nothing goes out, the peer is cut off. */
 static void local_mistake(enum ibv_wr_opcode op, bool bad_key, bool read_only)
 {
@@ -306,6 +341,7 @@ const struct test error_tests[] = {
 	{ "read_stale", read_stale },
 	{ "read_other_pd", read_other_pd },
 	{ "read_qp_forbids", read_qp_forbids },
+	{ "second_read", second_read },
 	{ "send_no_recv", send_no_recv },
 	{ "send_too_long", send_too_long },
 	{ "send_to_read_only", send_to_read_only },

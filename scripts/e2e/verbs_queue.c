@@ -250,10 +250,12 @@ static void srq_last(void)
 	}
 }
 
-/* Nobody polls: the completion queue overflows and its owner is told. */
+/* Nobody polls: the completion queue overflows, its owner is told, and all is over. */
 static void cq_overflow(void)
 {
 	struct options opt = defaults;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
 	struct ibv_sge out;
 	struct pair p;
 	int i, ev;
@@ -266,6 +268,12 @@ static void cq_overflow(void)
 		     (uintptr_t)p.b.mem, p.b.mr->rkey);
 	ev = async_get(&p.a, WAIT_MS);
 	check(ev == IBV_EVENT_CQ_ERR, "event %d, not CQ_ERR (cqe %d)", ev, p.a.cq->cqe);
+	ev = async_get(&p.a, WAIT_MS);
+	check(ev == IBV_EVENT_QP_FATAL, "event %d, not QP_FATAL", ev);
+	check(!ibv_query_qp(p.a.id->qp, &attr, IBV_QP_STATE, &init), "query_qp: %m");
+	check(attr.qp_state == IBV_QPS_ERR, "state %d, not ERR", attr.qp_state);
+	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
+	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
 	pair_free(&p);
 }
 

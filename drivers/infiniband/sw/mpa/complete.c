@@ -30,6 +30,14 @@ u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
 	return slot;
 }
 
+/* With a completion that has no room the queue pair is lost, too: who waits for it learns. */
+static void tell(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_cqe *cqe,
+		 bool solicited)
+{
+	if (rnic_cq_push(cq, cqe, solicited) && rnic_qp_state(qp) != IB_QPS_ERR)
+		rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
+}
+
 static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
 {
 	struct rnic_cqe cqe = {
@@ -41,7 +49,7 @@ static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
 	};
 
 	if (sent->signaled || sent->status != IB_WC_SUCCESS)
-		rnic_cq_push(qp->scq, &cqe, false);
+		tell(qp, qp->scq, &cqe, false);
 }
 
 /**
@@ -83,7 +91,7 @@ void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u
 	};
 
 	qp->rx.have_rwqe = false;
-	rnic_cq_push(qp->rcq, &cqe, solicited);
+	tell(qp, qp->rcq, &cqe, solicited);
 }
 
 /* Return: there is more. */

@@ -15,6 +15,7 @@
 /**
  * struct rnic_read_out - a Read we asked for
  * @slot:	its place in rnic_qp.sent, or RNIC_NO_SLOT
+ * @msn:	of the Request
  * @stag:	sink STag the response must name
  * @to:		sink offset of the response's first octet
  * @len:	octets asked for
@@ -22,6 +23,7 @@
  */
 struct rnic_read_out {
 	u32 slot;
+	u32 msn;
 	u32 stag;
 	u64 to;
 	u32 len;
@@ -98,6 +100,15 @@ static inline bool rnic_read_out_push(struct rnic_readq *rq, const struct rnic_r
 static inline struct rnic_read_out *rnic_read_out_head(struct rnic_readq *rq)
 {
 	return rnic_reads_out(rq) ? &rq->out[rq->out_head & rq->out_mask] : NULL;
+}
+
+/* Return: the Read whose Request had this MSN, or NULL. */
+static inline struct rnic_read_out *rnic_read_out_find(struct rnic_readq *rq, u32 msn)
+{
+	const struct rnic_read_out *head = rnic_read_out_head(rq);
+	u32 nth = head ? msn - head->msn : 0;
+
+	return nth < rnic_reads_out(rq) ? &rq->out[(rq->out_head + nth) & rq->out_mask] : NULL;
 }
 
 static inline void rnic_read_out_pop(struct rnic_readq *rq)

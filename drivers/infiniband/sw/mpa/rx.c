@@ -282,19 +282,33 @@ static enum wire_err rx_read_response(struct pass *p, const struct ddp_seg *seg)
 	return WIRE_OK;
 }
 
+/* The Read that a Terminate shows; the oldest, if no other can be told from it. */
+static struct rnic_read_out *shown_read(struct rnic_readq *rq, const struct rdmap_term *term)
+{
+	struct rnic_read_out *r = NULL;
+	u32 msn;
+
+	if (!term->has_rdmap)
+		return NULL;
+	if (rdmap_term_read(term, &msn))
+		r = rnic_read_out_find(rq, msn);
+	return r ?: rnic_read_out_head(rq);
+}
+
 /*
- * The peer gave up, because of something we sent. If it names a Read Request,
- * that is our oldest Read; everything else is flushed.
+ * The peer gave up, because of something we sent. If it shows one of our Read Requests,
+ * that Read failed; everything else is flushed.
  */
 static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 {
 	const struct mpa_rx *mpa = &qp->rx.mpa;
-	struct rnic_read_out *r = rnic_read_out_head(&qp->readq);
+	const struct rnic_read_out *r;
 	struct rdmap_term term = {};
 	enum ib_wc_status status = IB_WC_REM_OP_ERR;
 
 	rdmap_term_parse(&term, mpa->hdr + seg->hdr_len, mpa->hdr_len - seg->hdr_len);
-	if (term.has_rdmap && r && r->slot != RNIC_NO_SLOT) {
+	r = shown_read(&qp->readq, &term);
+	if (r && r->slot != RNIC_NO_SLOT) {
 		if (term.layer == TERM_LAYER_RDMAP && term.etype == TERM_RDMAP_PROTECTION)
 			status = IB_WC_REM_ACCESS_ERR;
 		rnic_sent_done(qp, r->slot, status);

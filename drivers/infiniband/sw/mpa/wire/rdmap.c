@@ -12,6 +12,7 @@
  */
 #include <linux/types.h>
 #include <linux/string.h>
+#include <asm/byteorder.h>
 #include <compat/unaligned.h>
 #include <wire/ddp.h>
 
@@ -138,5 +139,15 @@ bool rdmap_term_parse(struct rdmap_term *term, const u8 *buf, u32 len)
 	term->has_ddp = word & TERM_D;
 	term->has_rdmap = word & TERM_R;
 	memcpy(term->hdr, buf + at, term->hdr_len);
+	return true;
+}
+
+bool rdmap_term_read(const struct rdmap_term *term, u32 *msn)
+{
+	const struct ddp_untagged_hdr *h = (const void *)term->hdr;
+
+	if (!term->has_ddp || !term->has_rdmap || h->ctrl.ddp & DDP_FLAG_TAGGED)
+		return false;
+	*msn = be32_to_cpu(h->msn);
 	return true;
 }
