@@ -30,11 +30,16 @@ u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
 	return slot;
 }
 
-/* With a completion that has no room the queue pair is lost, too: who waits for it learns. */
+/*
+ * With a completion that has no room the connection is lost, too: who waits for it learns.
+ * What is flushed has none any more.
+ */
 static void tell(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_cqe *cqe,
 		 bool solicited)
 {
-	if (rnic_cq_push(cq, cqe, solicited) && rnic_qp_state(qp) != IB_QPS_ERR)
+	if (!rnic_cq_push(cq, cqe, solicited))
+		return;
+	if (READ_ONCE(qp->ep) && rnic_qp_state(qp) != IB_QPS_ERR)
 		rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
 }
 
