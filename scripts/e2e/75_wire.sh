@@ -8,7 +8,16 @@ capture() {
 	wait_for 10 grep -q "listening on" "$WORK/tcpdump.log"
 }
 
+# Has it written all that the kernel has for it? It says so when asked, once it gets to it.
+caught_up() {
+	kill -USR1 "${PIDS[tcpdump]}"
+	tail -n 1 "$WORK/tcpdump.log" |
+		awk '{ exit !/received by filter/ || $2 != $5 }'
+}
+
+# Told to end it would leave what is unread.
 end_capture() {
+	wait_for 30 caught_up
 	kill -INT "${PIDS[tcpdump]}"
 	ended tcpdump 10
 	grep -q "^0 packets dropped" "$WORK/tcpdump.log" || fail "the capture has holes"

@@ -252,19 +252,22 @@ routed_side() {
 	BATCH
 }
 
-# lossy WHAT ADDRESS OPTIONS...: over 99 % of the segments begin with an FPDU
+# lossy WHAT ADDRESS OPTIONS...: over 99 % of the segments begin with an FPDU, not counting
+# those behind an edge of the window, which a receiver shows that lacks a processor
 lossy() {
-	local what=$1 n again
+	local what=$1 n again behind
 	shift
 	bulk "$@"
 	segments
 	show "$what"
 	n=$(number segments)
 	again=$(number again)
-	note "$what: $again sent again, $(number again_aligned) of them from an FPDU's start"
+	behind=$(number behind)
+	note "$what: $again sent again, $(number again_aligned) of them from an FPDU's start;" \
+		"$behind behind an edge"
 	[ "$n" -gt 3000 ] || fail "$what: too few segments"
 	[ "$again" -ge $((n / 300)) ] || fail "$what: nothing was lost"
-	[ $(((n - $(number aligned)) * 100)) -lt "$n" ] || fail "$what: below 99 %"
+	[ $(((n - behind - $(number aligned)) * 100)) -lt "$n" ] || fail "$what: below 99 %"
 }
 
 scenario seg_loss 120 "1 % loss: over 99 % of segments begin with an FPDU (SEG-12, SEG-17)"

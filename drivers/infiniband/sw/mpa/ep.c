@@ -20,6 +20,7 @@
 #include "listen.h"
 #include "qp.h"
 
+/* The last reference went. Context: process. */
 void rnic_ep_free(struct kref *ref)
 {
 	struct rnic_ep *ep = container_of(ref, struct rnic_ep, ref);
