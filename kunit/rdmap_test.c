@@ -174,6 +174,7 @@ static void flag_combinations(struct kunit *test)
 			memset(buf, 0x31, sizeof(buf));
 			put_unaligned_be32(0x02061fff | flags << 13, buf);
 			buf[6] = t ? 0xc1 : 0x41;
+			put_unaligned_be32(0x01020304, buf + 6 + 10);	/* MSN, if untagged */
 			KUNIT_EXPECT_TRUE(test, rdmap_term_parse(&term, buf, need));
 			KUNIT_EXPECT_FALSE(test, rdmap_term_parse(&term, buf, need - 1));
 			rdmap_term_parse(&term, buf, need);
@@ -182,7 +183,7 @@ static void flag_combinations(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, term.hdr_len, need - 4 - (m || d ? 2 : 0));
 			KUNIT_EXPECT_EQ(test, rdmap_term_read(&term, &msn), d && r && !t);
 			if (d && r && !t)
-				KUNIT_EXPECT_EQ(test, msn, 0x31313131u);
+				KUNIT_EXPECT_EQ(test, msn, 0x01020304u);
 			KUNIT_EXPECT_EQ(test, term.etype << 8 | term.code, 0x206);
 			/* and as we would say it, reserved bits clear */
 			put_unaligned_be32(0x02060000 | flags << 13, buf);

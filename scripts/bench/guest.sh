@@ -151,7 +151,7 @@ tcp_latency() {
 	awk -F ', *' '$1 ~ /^[0-9]+$/ { print $4 }' "$WORK/trips" > "$WORK/values"
 }
 
-# The ms from the first rdma_connect to the last that stands. The server never ends.
+# Sets MS, from the first rdma_connect to the last that stands. The server never ends.
 # cmtime goes on without the ones that fail, and is the faster.
 connect_time() {
 	new_port
@@ -159,21 +159,23 @@ connect_time() {
 	run client a cmtime -s "$address" -p "$PORT" -c "$1"
 	stop server
 	! grep -q '^failure' "$WORK"/{client,server}.log || fail "not all of $1 connections stand"
-	awk '$1 == "connect" {
+	MS=$(awk '$1 == "connect" {
 			sub(/.*:/, "")
 			ms = $1
 		}
-		END { if (ms <= 0) exit 1; print ms }' "$WORK/client.log" ||
+		END { if (ms <= 0) exit 1; print ms }' "$WORK/client.log") ||
 		fail "cmtime gave no time"
 }
 
 # Connections a second, by the median of five times
 connect_rate() {
-	local i
-	for i in 1 2 3 4 5; do
-		connect_time "$1" || return
-	done > "$WORK/times"
-	sort -n "$WORK/times" | awk -v n="$1" 'NR == 3 { printf "%.0f\n", n / $1 * 1000 }'
+	local times=()
+	while [ "${#times[@]}" -lt 5 ]; do
+		connect_time "$1"
+		times+=("$MS")
+	done
+	printf '%s\n' "${times[@]}" | sort -n |
+		awk -v n="$1" 'NR == 3 { printf "%.0f\n", n / $1 * 1000 }'
 }
 
 # KiB of the kernel's memory that a connection costs that does nothing, both ends

@@ -13,7 +13,7 @@ capture() {
 caught_up() {
 	kill -USR1 "${PIDS[tcpdump]}"
 	awk '/received by filter/ { before = now; now = $2 }
-		END { exit !now || now != before }' "$WORK/tcpdump.log"
+		END { exit now == "" || now != before }' "$WORK/tcpdump.log"
 }
 
 # Told to end it would leave what is unread.

@@ -267,6 +267,7 @@ lossy() {
 		"$behind behind an edge"
 	[ "$n" -gt 3000 ] || fail "$what: too few segments"
 	[ "$again" -ge $((n / 300)) ] || fail "$what: nothing was lost"
+	[ $((behind * 20)) -lt "$n" ] || fail "$what: over 5 % behind an edge"
 	[ $(((n - behind - $(number aligned)) * 100)) -lt "$n" ] || fail "$what: below 99 %"
 }
 

@@ -10,9 +10,6 @@
 
 #include "readq.h"
 
-/* Where the places begin: soon, so that every test sees them wrap. */
-#define FIRST	(-3U)
-
 /**
  * rnic_readq_init() - make room
  * @rq:		the queues
@@ -35,10 +32,10 @@ int rnic_readq_init(struct rnic_readq *rq, u32 ord, u32 ird)
 	}
 	rq->ord = ord;
 	rq->ird = ird;
-	rq->out_head = FIRST;
-	rq->out_tail = FIRST;
-	rq->in_head = FIRST;
-	rq->in_tail = FIRST;
+	rq->out_head = RNIC_READ_FIRST;
+	rq->out_tail = RNIC_READ_FIRST;
+	rq->in_head = RNIC_READ_FIRST;
+	rq->in_tail = RNIC_READ_FIRST;
 	return 0;
 }
 

@@ -11,11 +11,12 @@
 
 /* rnic_read_out.slot of a Read that no work request asked for (an RTR). */
 #define RNIC_NO_SLOT	U32_MAX
+/* Where the places begin: they wrap soon, so that every test sees it. */
+#define RNIC_READ_FIRST	(-3U)
 
 /**
  * struct rnic_read_out - a Read we asked for
  * @slot:	its place in rnic_qp.sent, or RNIC_NO_SLOT
- * @msn:	of the Request
  * @stag:	sink STag the response must name
  * @to:		sink offset of the response's first octet
  * @len:	octets asked for
@@ -23,7 +24,6 @@
  */
 struct rnic_read_out {
 	u32 slot;
-	u32 msn;
 	u32 stag;
 	u64 to;
 	u32 len;
@@ -102,13 +102,12 @@ static inline struct rnic_read_out *rnic_read_out_head(struct rnic_readq *rq)
 	return rnic_reads_out(rq) ? &rq->out[rq->out_head & rq->out_mask] : NULL;
 }
 
-/* Return: the Read whose Request had this MSN, or NULL. */
+/* Return: the Read whose Request had this MSN, or NULL. The first of all had 1. */
 static inline struct rnic_read_out *rnic_read_out_find(struct rnic_readq *rq, u32 msn)
 {
-	const struct rnic_read_out *head = rnic_read_out_head(rq);
-	u32 nth = head ? msn - head->msn : 0;
+	u32 place = RNIC_READ_FIRST + msn - 1;
 
-	return nth < rnic_reads_out(rq) ? &rq->out[(rq->out_head + nth) & rq->out_mask] : NULL;
+	return place - rq->out_head < rnic_reads_out(rq) ? &rq->out[place & rq->out_mask] : NULL;
 }
 
 static inline void rnic_read_out_pop(struct rnic_readq *rq)

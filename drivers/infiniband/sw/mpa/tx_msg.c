@@ -42,11 +42,8 @@ static void begin_message(struct rnic_tx *tx, enum rnic_tx_msg msg, enum rdmap_o
 /* RFC 6581 section 9.2: a message without data that no consumer sees. */
 static void begin_rtr(struct rnic_qp *qp)
 {
+	struct rnic_read_out r = { .slot = RNIC_NO_SLOT };
 	struct rnic_tx *tx = &qp->tx;
-	struct rnic_read_out r = {
-		.slot = RNIC_NO_SLOT,
-		.msn = tx->msn[DDP_QN_READ_REQ],
-	};
 
 	switch (tx->rtr) {
 	case MPA_RTR_WRITE:
@@ -106,7 +103,6 @@ static void begin_read(struct rnic_qp *qp)
 	const struct rnic_wqe *wqe = &tx->wqe;
 	struct rnic_read_out r = {
 		.slot = tx->slot,
-		.msn = tx->msn[DDP_QN_READ_REQ],
 		.stag = wqe->num_sge ? wqe->sge[0].lkey : 0,
 		.to = wqe->num_sge ? wqe->sge[0].addr : 0,
 		.len = wqe->len,
