@@ -115,3 +115,20 @@ cm_handover() {
 	done
 	run client b rping -c -V -C 3 -a "10.78.${old#mpa}.1" -p "$PORT"
 }
+
+scenario cm_listener_killed 30 "a listener's socket is killed: a device that comes later opens the port anew"
+cm_listener_killed() {
+	dirty
+	ip -n b link add d0 type dummy
+	ip -n b addr add 10.78.0.1/24 dev d0
+	ip -n b link set d0 up
+	new_port
+	serve server b rping -s -P -V -a 0.0.0.0 -p "$PORT"
+	b ss -HK state listening "sport = :$PORT" | grep -q ":$PORT" || fail "nothing was killed"
+	not listens server "$PORT" || fail "it listens still"
+	link_add mpa2 b d0
+	listens server "$PORT" || fail "nobody listens for the new device"
+	run client b rping -c -V -C 3 -a 10.78.0.1 -p "$PORT"
+	link_delete mpa1 || fail "cannot delete the device whose listener was killed"
+	run again b rping -c -V -C 3 -a 10.78.0.1 -p "$PORT"
+}

@@ -27,6 +27,7 @@
 #include "ep.h"
 #include "listen.h"
 #include "qp.h"
+#include "stream.h"
 
 /* How long after a failed accept to try again. */
 #define ACCEPT_AGAIN	msecs_to_jiffies(100)
@@ -217,12 +218,14 @@ static void port_event(struct rnic_sock *s, enum rnic_sock_event event)
 	queue_delayed_work(rnic_startup_wq, &container_of(s, struct rnic_port, s)->work, 0);
 }
 
+/* One whose socket was killed hears nothing any more. */
 static struct rnic_port *port_find(struct net *net, const struct sockaddr_storage *addr)
 {
 	struct rnic_port *port;
 
 	list_for_each_entry(port, &ports, node)
-		if (net_eq(port->net, net) && same_addr(&port->addr, addr))
+		if (net_eq(port->net, net) && same_addr(&port->addr, addr) &&
+		    !rnic_sock_dead(&port->s))
 			return port;
 	return NULL;
 }
