@@ -36,6 +36,11 @@ LEFT_OUT_DEBUG=(
 	'siw_crc_[ot][uh]*:siw with other settings; make debug-check has it'
 )
 
+# What cannot run on the debug kernel:
+CANNOT_DEBUG=(
+	'tcp_sockmap:that kernel has no BPF'
+)
+
 # The newer kernel: what cannot run there,
 NEWER=6.12
 LEFT_OUT_NEWER=(
@@ -52,7 +57,7 @@ ON_NEWER=(
 	queue_late_arming queue_srq queue_srq_last queue_cq_overflow queue_drain
 	error_write_past_end
 	seg_steady seg_odd seg_markers seg_path_mtu seg_loss seg_cards cards_data
-	tcp_gives_up tcp_gives_up_small cm_outage unload
+	tcp_gives_up tcp_gives_up_small tcp_sockmap cm_outage unload
 )
 
 # note NAME PASSED FAILED [WHY]: one line of the summary, added to the total
@@ -324,7 +329,7 @@ on_debug() {
 		return
 	fi
 	[ "$what" = all ] || LEFT_OUT_DEBUG=()
-	mapfile -t names < <(scenarios_for debug "${LEFT_OUT_DEBUG[@]}")
+	mapfile -t names < <(scenarios_for debug "${LEFT_OUT_DEBUG[@]}" "${CANNOT_DEBUG[@]}")
 	mapfile -t part < <(every 1 "${names[@]}")
 	start_guest "$one" "debug 1 | " "${part[@]}" unload
 	cp "$one/module" "$two"

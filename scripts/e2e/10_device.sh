@@ -80,6 +80,23 @@ netdev_rename() {
 	rping_pair b a "$B4" 1000
 }
 
+mac_gid_is() { [[ $(<"/sys/class/infiniband/$1/ports/1/gids/0") == "$2"* ]]; }
+
+# rdma_cm looks for the device by the MAC.
+scenario netdev_mac 20 "a netdev gets another MAC: the GID follows, the node GUID stays"
+netdev_mac() {
+	local guid
+	dirty
+	guid=$(</sys/class/infiniband/mpa0/node_guid)
+	wait_for 5 mac_gid_is mpa0 0277:0000:0001:
+	ip -n a link set va address 02:77:00:00:00:09
+	ip -n b neigh replace "$A4" lladdr 02:77:00:00:00:09 dev vb nud permanent
+	wait_for 5 mac_gid_is mpa0 0277:0000:0009:
+	[ "$(</sys/class/infiniband/mpa0/node_guid)" = "$guid" ] || fail "another node GUID"
+	rping_pair b a "$B4" 1000
+	rping_pair a b "$A4" 1000
+}
+
 scenario netdev_removed 20 "a netdev goes away under an idle device; so does its namespace"
 netdev_removed() {
 	dirty
