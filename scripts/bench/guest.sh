@@ -122,6 +122,14 @@ tcp_stream() {
 		fail "iperf3 gave no rate"
 }
 
+# Which of the kernel's it is
+crc_driver() {
+	awk '$1 == "name" { ours = $3 == "crc32c" }
+		ours && $1 == "driver" { driver = $3 }
+		ours && $1 == "priority" && $3 >= best { best = $3; chosen = driver }
+		END { print "CRC32C by " chosen }' /proc/crypto
+}
+
 crc_pass() {
 	"$PROGRAMS/crc" 2> "$WORK/client.log" || fail "no CRC32C of the kernel's"
 }
@@ -273,6 +281,7 @@ run_plan() {
 
 "$TOP/scripts/vm/klog.sh" mark bench
 path_up
+crc_driver
 run_plan
 if ! warnings=$("$TOP/scripts/vm/klog.sh" check bench); then
 	echo "in the kernel's log:"

@@ -79,7 +79,7 @@ boot() {
 		expected=$((expected + $(sweep "$driver" | wc -l)))
 	fi
 	step "round $round of $ROUNDS: $driver"
-	exec 4< <(exec "$TOP/scripts/vm/run.sh" -c 2 -m 2G -t 1800 -- \
+	exec 4< <(exec "$TOP/scripts/vm/run.sh" -s -c 2 -m 2G -t 1800 -- \
 		env WHO="$WHO" MTUS="$MTUS" SIZES="$SIZES" SMALL="$SMALL" SWEEP="$SWEEP" \
 		WINDOW="$WINDOW" scripts/bench/guest.sh "$driver" "${module[$driver]}" \
 		"${more[@]}" 2>&1)
