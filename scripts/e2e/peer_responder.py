@@ -223,7 +223,7 @@ def rejects():
 
 @test
 def gate():
-    """Nothing is sent before the first valid FPDU, nor after a bad one (NEG-30, DUAL-11)"""
+    """Nothing is sent before the first valid FPDU, nor for a bad one (NEG-30, DUAL-11)"""
     with serving() as program:
         with opened(HELLO) as conn:
             program.expect("posted")
@@ -240,10 +240,11 @@ def gate():
                 conn.say(conn.message(), **how)
                 conn.ended()
             program.expect("DISCONNECTED")
+        # valid to MPA, so what is wrong with it is said; and nothing else is
         with opened(HELLO) as conn:
             program.expect("posted")
             conn.say(untagged(SEND, 7))
-            conn.ended()
+            conn.terminated("1/2/3")
 
 
 @test

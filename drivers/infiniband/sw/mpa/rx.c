@@ -362,7 +362,7 @@ static enum wire_err handle(struct pass *p, const struct ddp_seg *seg)
 	}
 }
 
-/* One complete and valid FPDU. */
+/* One complete and valid FPDU. The first lets us send, be it a Terminate for it (NEG-30). */
 static enum wire_err rx_fpdu(struct pass *p)
 {
 	struct rnic_qp *qp = p->qp;
@@ -370,6 +370,7 @@ static enum wire_err rx_fpdu(struct pass *p)
 	struct ddp_seg seg;
 	enum wire_err err;
 
+	qp->tx.open = true;
 	err = ddp_parse(&seg, rx->mpa.hdr, rx->mpa.hdr_len, rx->mpa.ulpdu_len);
 	if (!err)
 		err = ddp_rx_check(&rx->ddp, &seg);
@@ -379,7 +380,6 @@ static enum wire_err rx_fpdu(struct pass *p)
 		return err;
 	ddp_rx_accept(&rx->ddp, &seg);
 	rx->first = false;
-	qp->tx.open = true;
 	qp->tx.run = 0;
 	rnic_stat_inc(qp->dev, RNIC_STAT_RX_FPDUS);
 	rnic_stat_add(qp->dev, RNIC_STAT_RX_OCTETS, seg.len);
