@@ -16,6 +16,14 @@ cm_ipv6() {
 	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord refused disconnects
 }
 
+scenario cm_tos 40 "a type of service for each direction, over IPv4 and IPv6"
+cm_tos() {
+	new_port
+	run cm_tos a "$BIN/cm_probe" -p "$PORT" tos
+	new_port
+	run cm_tos_ipv6 a "$BIN/cm_probe" -s "$B6" -p "$PORT" tos
+}
+
 scenario cm_one_port 30 "two devices of one namespace listen on one port"
 cm_one_port() {
 	dirty

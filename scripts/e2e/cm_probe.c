@@ -333,6 +333,41 @@ static void burst(void)
 	pair_free(&p);
 }
 
+/* Does TCP have that type of service on this side's one connection? */
+static void has_tos(struct side *s, uint8_t tos)
+{
+	bool v6 = rdma_get_local_addr(s->id)->sa_family == AF_INET6;
+	char line[1024], want[32];
+	bool found = false;
+	FILE *ss;
+
+	snprintf(want, sizeof(want), v6 ? "tclass:%#x" : "tos:%#x", tos);
+	enter(s);
+	ss = popen("ss -Htn --tos state established", "r");
+	check(ss, "ss: %m");
+	while (fgets(line, sizeof(line), ss)) {
+		fputs(line, stdout);
+		found |= !!strstr(line, want);
+	}
+	check(!pclose(ss), "ss failed");
+	check(found, "%s: no %s", s->name, want);
+}
+
+/* A type of service for each direction: the caller's, and the listener's. */
+static void tos(void)
+{
+	struct options opt = defaults;
+	struct pair p;
+
+	opt.tos = 0x28;
+	opt.listen_tos = 0x60;
+	pair_open(&p, &opt);
+	hello(&p);
+	has_tos(&p.a, opt.tos);
+	has_tos(&p.b, opt.listen_tos);
+	pair_close(&p);
+}
+
 /* Connect, use, part; again and again. */
 static void rounds(void)
 {
@@ -351,6 +386,7 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 		{ "private_data", private_data },
 		{ "reject", reject },
+		{ "tos", tos },
 		{ "refused", refused },
 		{ "ird_ord", ird_ord },
 		{ "no_reads", no_reads },

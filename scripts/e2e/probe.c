@@ -136,6 +136,12 @@ static void make_addr(struct sockaddr_storage *ss, int to)
 	v6->sin6_port = htons(to);
 }
 
+static void set_tos(struct rdma_cm_id *id, uint8_t tos)
+{
+	check(!tos || !rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)),
+	      "set_option: %m");
+}
+
 void pair_listen(struct pair *p)
 {
 	struct sockaddr_storage ss;
@@ -145,6 +151,7 @@ void pair_listen(struct pair *p)
 	check(!rdma_create_id(p->b.events, &p->listener, NULL, RDMA_PS_TCP),
 	      "create_id: %m");
 	check(!rdma_bind_addr(p->listener, (void *)&ss), "bind: %m");
+	set_tos(p->listener, p->opt.listen_tos);
 	check(!rdma_listen(p->listener, 64), "listen: %m");
 }
 
@@ -188,11 +195,11 @@ void side_resolve(struct pair *p, struct side *s, int to)
 {
 	struct sockaddr_storage ss;
 
-	(void)p;
 	enter(s);
 	make_addr(&ss, to);
 	check(!rdma_create_id(s->events, &s->id, NULL, RDMA_PS_TCP),
 	      "create_id: %m");
+	set_tos(s->id, p->opt.tos);
 	check(!rdma_resolve_addr(s->id, NULL, (void *)&ss, 1000),
 	      "resolve_addr: %m");
 	cm_expect(s, RDMA_CM_EVENT_ADDR_RESOLVED);

@@ -242,7 +242,8 @@ static struct rnic_port *port_open(struct net *net, struct iw_cm_id *cm_id, int 
 	port->v6only = cm_id->afonly;
 	INIT_LIST_HEAD(&port->listeners);
 	INIT_DELAYED_WORK(&port->work, port_work);
-	ret = rnic_sock_listen(&port->s, net, &port->addr, port->v6only, backlog, port_event);
+	ret = rnic_sock_listen(&port->s, net, &port->addr, port->v6only,
+			       cm_id->tos_set ? cm_id->tos : -1, backlog, port_event);
 	if (ret) {
 		kfree(port);
 		return ERR_PTR(ret);

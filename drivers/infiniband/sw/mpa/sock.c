@@ -194,6 +194,23 @@ static int addr_len(const struct sockaddr_storage *addr)
 					     sizeof(struct sockaddr_in);
 }
 
+/*
+ * The type of service the program asked for, or -1. An IPv6 socket has IPv4's as well, for
+ * mapped addresses. Children inherit them.
+ */
+static int set_tos(struct rnic_sock *s, int tos)
+{
+	struct sock *sk = s->sock->sk;
+
+	if (tos < 0)
+		return 0;
+	ip_sock_set_tos(sk, tos);
+	if (sk->sk_family != AF_INET6)
+		return 0;
+	return s->sock->ops->setsockopt(s->sock, SOL_IPV6, IPV6_TCLASS, KERNEL_SOCKPTR(&tos),
+					sizeof(tos));
+}
+
 static int try_connect(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
 		       struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event)
 {
@@ -202,9 +219,9 @@ static int try_connect(struct rnic_sock *s, struct net *net, struct sockaddr_sto
 	ret = create(s, net, remote->ss_family);
 	if (ret)
 		return ret;
-	if (tos >= 0 && remote->ss_family == AF_INET)
-		ip_sock_set_tos(s->sock->sk, tos);
-	ret = kernel_bind(s->sock, (struct sockaddr *)local, addr_len(local));
+	ret = set_tos(s, tos);
+	if (!ret)
+		ret = kernel_bind(s->sock, (struct sockaddr *)local, addr_len(local));
 	if (ret)
 		goto err;
 	rnic_sock_hook(s, event);
@@ -255,6 +272,7 @@ int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_stor
  * @net:	namespace
  * @local:	address and port, wildcard or not
  * @v6only:	an IPv6 wildcard does not take IPv4 connections
+ * @tos:	type of service, or -1
  * @backlog:	TCP's accept queue
  * @event:	RNIC_SOCK_DATA tells that rnic_sock_accept() may find something
  *
@@ -262,7 +280,7 @@ int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_stor
  * Return: 0 or -errno and no socket.
  */
 int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
-		     bool v6only, int backlog, rnic_sock_event_fn event)
+		     bool v6only, int tos, int backlog, rnic_sock_event_fn event)
 {
 	int ret;
 
@@ -271,7 +289,9 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_stora
 		return ret;
 	if (v6only && local->ss_family == AF_INET6)
 		ip6_sock_set_v6only(s->sock->sk);
-	ret = kernel_bind(s->sock, (struct sockaddr *)local, addr_len(local));
+	ret = set_tos(s, tos);
+	if (!ret)
+		ret = kernel_bind(s->sock, (struct sockaddr *)local, addr_len(local));
 	if (ret)
 		goto err;
 	rnic_sock_hook(s, event);

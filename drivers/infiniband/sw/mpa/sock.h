@@ -52,7 +52,7 @@ typedef void (*rnic_sock_event_fn)(struct rnic_sock *s, enum rnic_sock_event eve
 int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
 		      struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event);
 int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
-		     bool v6only, int backlog, rnic_sock_event_fn event);
+		     bool v6only, int tos, int backlog, rnic_sock_event_fn event);
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
 void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);
 void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event);
