@@ -255,6 +255,44 @@ static void second_read(void)
 	pair_free(&p);
 }
 
+/*
+ * Behind a Read that is refused the peer looks at nothing: what was sent is flushed, be
+ * its completion asked for or not.
+ */
+static void behind_a_read(void)
+{
+	struct ibv_send_wr wr[3] = {};
+	struct ibv_sge e[3], in;
+	struct ibv_wc wc[3];
+	struct pair p;
+	int i;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	in = sge(&p.b, 0, PAGE);
+	post_recv(&p.b, 7, &in, 1);
+	for (i = 0; i < 3; i++) {
+		e[i] = sge(&p.a, i * PAGE, 100);
+		wr[i].wr_id = i;
+		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
+		wr[i].sg_list = &e[i];
+		wr[i].num_sge = 1;
+		wr[i].opcode = i ? IBV_WR_SEND : IBV_WR_RDMA_READ;
+		wr[i].send_flags = i == 1 ? 0 : IBV_SEND_SIGNALED;
+	}
+	wr[0].wr.rdma.remote_addr = (uintptr_t)p.b.mem + MEM_SIZE - 10;
+	wr[0].wr.rdma.rkey = p.b.mr->rkey;
+	check(!try_send(&p.a, wr), "post_send: %m");
+	wait_status(&p.a, wc, 3);
+	expect_status(&p.a, &wc[0], OF(IBV_WC_REM_ACCESS_ERR));
+	expect_status(&p.a, &wc[1], OF(IBV_WC_WR_FLUSH_ERR));
+	expect_status(&p.a, &wc[2], OF(IBV_WC_WR_FLUSH_ERR));
+	wc_expect(&p.b, 7, IBV_WC_WR_FLUSH_ERR);
+	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
+	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+	pair_free(&p);
+}
+
 /* A local mistake: the request itself fails, nothing goes out, the peer is cut off. */
 static void local_mistake(enum ibv_wr_opcode op, bool bad_key, bool read_only)
 {
@@ -342,6 +380,7 @@ const struct test error_tests[] = {
 	{ "read_other_pd", read_other_pd },
 	{ "read_qp_forbids", read_qp_forbids },
 	{ "second_read", second_read },
+	{ "behind_a_read", behind_a_read },
 	{ "send_no_recv", send_no_recv },
 	{ "send_too_long", send_too_long },
 	{ "send_to_read_only", send_to_read_only },

@@ -43,6 +43,10 @@ static void tell(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_cqe *
 		rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
 }
 
+/*
+ * What was sent behind a Read that failed is flushed with it: the peer stopped there, and
+ * looked at none of it.
+ */
 static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
 {
 	struct rnic_cqe cqe = {
@@ -53,7 +57,10 @@ static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
 		.len = sent->len,
 	};
 
-	if (sent->signaled || sent->status != IB_WC_SUCCESS)
+	if (qp->failed && cqe.status == IB_WC_SUCCESS)
+		cqe.status = IB_WC_WR_FLUSH_ERR;
+	qp->failed = cqe.status != IB_WC_SUCCESS;
+	if (sent->signaled || qp->failed)
 		tell(qp, qp->scq, &cqe, false);
 }
 
@@ -169,6 +176,7 @@ void rnic_qp_discard(struct rnic_qp *qp)
 	qp->tx.msg = RNIC_TX_NONE;
 	qp->tx.waits = false;
 	qp->rx.have_rwqe = false;
+	qp->failed = false;
 	qp->sent_head = qp->sent_tail;
 	for (i = 0; i < qp->sq.size && rnic_sq_pop(&qp->sq, &wqe); i++)
 		;

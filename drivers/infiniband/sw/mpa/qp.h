@@ -200,6 +200,7 @@ struct rnic_rx {
  * @sent:	work requests taken and not completed, a ring of @sq.size
  * @sent_head:	oldest of @sent, free running
  * @sent_tail:	next free of @sent, free running
+ * @failed:	a completion of the send queue failed: those behind it are flushed
  * @mem:	memory of its protection domain
  * @readq:	RDMA Reads
  * @tx:		sending side
@@ -244,6 +245,7 @@ struct rnic_qp {
 	struct rnic_sent *sent;
 	u32 sent_head;
 	u32 sent_tail;
+	bool failed;
 	struct rnic_mem mem;
 	struct rnic_readq readq;
 	struct rnic_tx tx;

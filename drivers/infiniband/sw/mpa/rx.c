@@ -159,6 +159,13 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, int
 	return ret ? WIRE_DDP_LOCAL : WIRE_OK;
 }
 
+/* In error before the receive is seen to fail, as with rnic_qp_fail(). */
+static void receive_failed(struct rnic_qp *qp, enum ib_wc_status status)
+{
+	rnic_qp_error(qp);
+	rnic_recv_complete(qp, status, 0, 0, false, true);
+}
+
 static bool take_receive(struct rnic_qp *qp)
 {
 	struct rnic_rx *rx = &qp->rx;
@@ -169,7 +176,7 @@ static bool take_receive(struct rnic_qp *qp)
 		return false;
 	rx->have_rwqe = true;
 	if (ret < 0 || rnic_sgl_init(&rx->sgl, rx->rwqe.sge, rx->rwqe.num_sge)) {
-		rnic_recv_complete(qp, IB_WC_LOC_QP_OP_ERR, 0, 0, false, true);
+		receive_failed(qp, IB_WC_LOC_QP_OP_ERR);
 		return false;
 	}
 	return true;
@@ -199,12 +206,12 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 		return WIRE_DDP_U_NOBUF;
 	}
 	if (seg->len > rx->sgl.left) {
-		rnic_recv_complete(qp, IB_WC_LOC_LEN_ERR, 0, 0, false, true);
+		receive_failed(qp, IB_WC_LOC_LEN_ERR);
 		return WIRE_DDP_U_TOOLONG;
 	}
 	payload_init(&pl, p, seg->hdr_len);
 	if (rnic_sgl_fill(&qp->mem, &rx->sgl, seg->len, payload_copy, &pl, &fault)) {
-		rnic_recv_complete(qp, IB_WC_LOC_PROT_ERR, 0, 0, false, true);
+		receive_failed(qp, IB_WC_LOC_PROT_ERR);
 		return WIRE_DDP_LOCAL;
 	}
 	return seg->last ? send_done(qp, seg) : WIRE_OK;
