@@ -150,44 +150,62 @@ void rnic_mr_iter(struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
 	iov_iter_advance(&it->iter, skip);
 }
 
-/**
- * rnic_mr_fastreg() - carry out a REG_MR work request
- * @dev:	the device
- * @pd:		protection domain of the QP
- * @ibmr:	region, its pages set by rnic_mr_map_sg()
- * @key:	its new STag: the same index, a key of the consumer's choice
- * @access:	IB_ACCESS_* rights to grant
- *
- * Any context.
- *
- * Return: 0, or -EINVAL when the region is not one of @pd for this purpose, is
- * valid already, or is not covered by its pages.
- */
-int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, struct ib_mr *ibmr,
-		    u32 key, int access)
+static int fastreg(struct rnic_mr *mr, const struct ib_pd *pd, u32 key, int access)
 {
-	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
 	u32 blk_off;
 	u64 room;
 
-	if (ibmr->device != &dev->ibdev || ibmr->pd != pd ||
-	    mr->kind != RNIC_MR_FAST || mr->stag >> 8 != key >> 8 || mr->valid)
+	if (mr->ibmr.pd != pd || mr->kind != RNIC_MR_FAST || mr->valid)
 		return -EINVAL;
-	blk_off = ibmr->iova & (BIT_ULL(mr->next_shift) - 1);
+	blk_off = mr->ibmr.iova & (BIT_ULL(mr->next_shift) - 1);
 	room = (u64)mr->nnext << mr->next_shift;
-	if (blk_off > room || ibmr->length > room - blk_off)
+	if (blk_off > room || mr->ibmr.length > room - blk_off)
 		return -EINVAL;
 	memcpy(mr->blk, mr->next, mr->nnext * sizeof(*mr->blk));
 	mr->nblk = mr->nnext;
 	mr->blk_shift = mr->next_shift;
 	mr->blk_off = blk_off;
-	mr->base = ibmr->iova;
-	mr->len = ibmr->length;
+	mr->base = mr->ibmr.iova;
+	mr->len = mr->ibmr.length;
 	mr->access = access;
 	WRITE_ONCE(mr->stag, key);
 	/* Pairs with the acquire in check(). */
 	smp_store_release(&mr->valid, true);
 	return 0;
+}
+
+/**
+ * rnic_mr_fastreg() - carry out a REG_MR work request
+ * @dev:	the device
+ * @pd:		protection domain of the QP
+ * @ibmr:	region, its pages set by rnic_mr_map_sg(); it may be gone by now
+ * @key:	its new STag: the same index, a key of the consumer's choice
+ * @access:	IB_ACCESS_* rights to grant
+ *
+ * Any context but hard interrupts.
+ *
+ * Return: 0, or -EINVAL when the region is gone, is not one of @pd for this purpose, is
+ * valid already, or is not covered by its pages.
+ */
+int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, const struct ib_mr *ibmr,
+		    u32 key, int access)
+{
+	struct rnic_mr *mr;
+	int ret = -EINVAL;
+
+	/* Who invalidates waits for our reference. */
+	local_bh_disable();
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, key >> 8);
+	if (mr && (&mr->ibmr != ibmr || !refcount_inc_not_zero(&mr->refs)))
+		mr = NULL;
+	rcu_read_unlock();
+	if (mr) {
+		ret = fastreg(mr, pd, key, access);
+		drop_ref(mr);
+	}
+	local_bh_enable();
+	return ret;
 }
 
 static int may_invalidate(const struct rnic_mr *mr, const struct ib_pd *pd,

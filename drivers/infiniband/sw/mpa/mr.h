@@ -127,7 +127,7 @@ static inline void rnic_mr_put(struct rnic_mem *mem)
 		rnic_mr_end(mem);
 }
 
-int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, struct ib_mr *ibmr,
+int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, const struct ib_mr *ibmr,
 		    u32 key, int access);
 int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote);
 

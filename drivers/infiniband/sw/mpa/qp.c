@@ -183,8 +183,8 @@ void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_ep *ep)
  * @ibqp:	queue pair
  * @udata:	unused
  *
- * What is posted completes with a flush status before this returns: a program whose device
- * is deleted, and which polls, learns of it that way.
+ * What was posted on a connection completes with a flush status before this returns: a
+ * program whose device is deleted, and which polls, learns of it that way.
  *
  * Context: process; waits for the connection to be taken down.
  * Return: 0.

@@ -82,6 +82,9 @@ static int kernel_data(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
 		return row->inl ? copy_inline(wqe, wr) : -EINVAL;
 	copy_sges(wqe->sge, wr->sg_list, wr->num_sge);
 	wqe->num_sge = wr->num_sge;
+	/* What is invalidated in the end is the sink. */
+	if (wqe->op == RNIC_OP_READ_INV && (wqe->num_sge != 1 || !wqe->sge[0].lkey))
+		return -EINVAL;
 	return rnic_sge_total(wqe->sge, wqe->num_sge, &wqe->len) ? 0 : -EINVAL;
 }
 
