@@ -83,9 +83,10 @@ tcp_gives_up_small() {
 	stop server
 }
 
-# Is one of a's sockets to the server the device's still, and not left to TCP alone?
+# is_held NAMESPACE dport|sport: is a socket of this end the device's still, and not left
+# to TCP alone?
 is_held() {
-	a ss -Htne "dport = :$PORT" 2>/dev/null | grep -q 'ino:[1-9]'
+	"$1" ss -Htne "$2 = :$PORT" 2>/dev/null | grep -q 'ino:[1-9]'
 }
 
 scenario cm_outage 60 "last words while the cable is cut are heard when it is mended"
@@ -94,12 +95,29 @@ cm_outage() {
 	new_port
 	start probe a "$BIN/cm_probe" -p "$PORT" outage
 	wait_for 10 grep -q connected "$WORK/probe.log"
-	is_held || fail "the device has no socket"
+	is_held a dport || fail "the device has no socket"
 	ip -n b link set vb down
 	kill -USR1 "${PIDS[probe]}"
 	wait_for 10 grep -q parted "$WORK/probe.log"
-	wait_for 10 not is_held
+	wait_for 10 not is_held a dport
 	ip -n b link set vb up
+	kill -USR1 "${PIDS[probe]}"
+	reap probe 40
+}
+
+scenario cm_reject_outage 60 "a reject while the cable is cut is heard when it is mended (NEG-23)"
+cm_reject_outage() {
+	dirty
+	echo 60000 >/sys/class/infiniband/mpa0/mpa/startup_timeout_ms
+	new_port
+	start probe a "$BIN/cm_probe" -p "$PORT" reject_outage
+	wait_for 10 grep -q called "$WORK/probe.log"
+	is_held b sport || fail "the device has no socket"
+	ip -n a link set va down
+	kill -USR1 "${PIDS[probe]}"
+	wait_for 10 grep -q rejected "$WORK/probe.log"
+	wait_for 10 not is_held b sport
+	ip -n a link set va up
 	kill -USR1 "${PIDS[probe]}"
 	reap probe 40
 }

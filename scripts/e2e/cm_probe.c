@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* cm_probe [-s SERVER] [-p PORT] TEST...: connecting, refusing, parting. */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <linux/pkt_sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -242,6 +244,37 @@ static void outage(void)
 	pair_free(&hurry);
 }
 
+/*
+ * Rejected while the cable is cut, for longer than the device keeps the connection: the
+ * caller hears it, with what goes with it, when the cable is mended.
+ */
+static void reject_outage(void)
+{
+	struct pollfd heard = { .events = POLLIN };
+	struct cm_seen seen;
+	uint8_t why[100];
+	struct pair p;
+
+	fill(why, sizeof(why), 5);
+	pair_init(&p, &defaults);
+	pair_listen(&p);
+	side_resolve(&p, &p.a, probe_port());
+	side_make_qp(&p, &p.a);
+	side_connect(&p, &p.a, NULL, 0);
+	p.b.id = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
+	wait_until_told("called");
+	enter(&p.b);
+	check(!rdma_reject(p.b.id, why, sizeof(why)), "reject: %m");
+	wait_until_told("rejected");
+	heard.fd = p.a.events->fd;
+	check(poll(&heard, 1, 4 * WAIT_MS) == 1, "the caller hears nothing");
+	seen = cm_expect(&p.a, RDMA_CM_EVENT_REJECTED);
+	same_data(&seen, sizeof(why), 5, "reject");
+	heard.fd = p.b.events->fd;
+	check(!poll(&heard, 1, 0), "called again");
+	pair_free(&p);
+}
+
 /* The caller goes away before it is answered; so does the listener. */
 static void abandoned(void)
 {
@@ -333,15 +366,15 @@ static void burst(void)
 	pair_free(&p);
 }
 
-/* Does TCP have that type of service on this side's one connection? */
-static void has_tos(struct side *s, uint8_t tos)
+/* Does TCP have that type of service, and the priority that goes with it, on this side? */
+static void has_tos(struct side *s, uint8_t tos, int priority)
 {
 	bool v6 = rdma_get_local_addr(s->id)->sa_family == AF_INET6;
-	char line[1024], want[32];
+	char line[1024], want[64];
 	bool found = false;
 	FILE *ss;
 
-	snprintf(want, sizeof(want), v6 ? "tclass:%#x" : "tos:%#x", tos);
+	snprintf(want, sizeof(want), "%s:%#x class_id:%#x", v6 ? "tclass" : "tos", tos, priority);
 	enter(s);
 	ss = popen("ss -Htn --tos state established", "r");
 	check(ss, "ss: %m");
@@ -360,11 +393,11 @@ static void tos(void)
 	struct pair p;
 
 	opt.tos = 0x28;
-	opt.listen_tos = 0x60;
+	opt.listen_tos = 0x70;
 	pair_open(&p, &opt);
 	hello(&p);
-	has_tos(&p.a, opt.tos);
-	has_tos(&p.b, opt.listen_tos);
+	has_tos(&p.a, opt.tos, TC_PRIO_BULK);
+	has_tos(&p.b, opt.listen_tos, TC_PRIO_INTERACTIVE);
 	pair_close(&p);
 }
 
@@ -392,6 +425,7 @@ int main(int argc, char **argv)
 		{ "no_reads", no_reads },
 		{ "disconnects", disconnects },
 		{ "outage", outage },
+		{ "reject_outage", reject_outage },
 		{ "abandoned", abandoned },
 		{ "burst", burst },
 		{ "rounds", rounds },

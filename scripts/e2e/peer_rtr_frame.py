@@ -9,10 +9,11 @@ import struct
 import time
 
 from peer import (
-    C, Conn, F5, M, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, RESPONSE, S, SLOW, V6, Way,
+    C, Conn, F5, M, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, RESPONSE, S, SLOW, V6, WRITE, Way,
     enhanced, fpdu, frame, read_request)
 from peer_device import (
-    ACCEPT, ECHO, Called, Moves, Settings, call, listener, main, opened, serving, test)
+    ACCEPT, ECHO, Called, Moves, Settings, call, listener, main, opened, say_rtr, serving,
+    test)
 
 # By its octets (HIST-18); in text it would be "Rtr"
 RTR = bytes.fromhex("4d504120494420527452204672616d65")
@@ -326,6 +327,16 @@ def last_words():
             for i in range(32):
                 assert conn.hear_send(i + 1) == bytes([0x30 + i % 8]) * 16384
             conn.ended()
+    # also what waits for the RTR that was agreed on
+    with serving() as program:
+        with opened(enhanced(REQUEST, C, PEER | 9, OFFER_WRITE | 9, b"q")) as conn:
+            program.expect("quit")
+            conn.quiet(0.2)
+            say_rtr(conn, WRITE)
+            for i in range(32):
+                assert conn.hear_send(i + 1) == bytes([0x30 + i % 8]) * 16384
+            conn.ended()
+        program.expect("DISCONNECTED")
     # not what may not be sent yet (NEG-30): FIN alone
     with serving() as program:
         with opened(frame(REQUEST, C, 1, b"q")) as conn:

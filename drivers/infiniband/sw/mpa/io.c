@@ -221,14 +221,17 @@ static void await_end(struct rnic_qp *qp, struct rnic_ep *ep)
 }
 
 /*
- * Everything posted before the close was sent, or will never be since the peer
- * did not open the stream (NEG-30): FIN, and wait for the peer's.
+ * Everything posted before the close was sent, or may never be, since nothing is agreed
+ * on that opens the stream (NEG-30): FIN, and wait for the peer's. An RTR that is agreed
+ * on is under way.
  */
 static void close_gracefully(struct rnic_qp *qp, struct rnic_ep *ep)
 {
+	bool opens = qp->tx.open || qp->rx.rtr || qp->rx.frame_due;
+
 	await_end(qp, ep);
 	if (!qp->fin)
-		qp->fin = !qp->tx.open || rnic_tx_idle(qp);
+		qp->fin = !opens || rnic_tx_idle(qp);
 }
 
 /*

@@ -7,10 +7,11 @@
  * data. So the last octets are pushed, FIN follows, what still arrives is read
  * and dropped, and when the peer closes too, or after LINGER_MS, the socket goes.
  *
- * If the consumer closed gracefully TCP then goes on by itself with what the peer has not
- * acknowledged, as for any program that closed its socket (tcp_orphan_retries,
- * tcp_max_orphans): the Sends in it completed. Any other connection is reset, and so is
- * one that TCP would not take all of: FIN would make the rest look like a whole stream.
+ * If the consumer closed gracefully, or rejected, TCP then goes on by itself with what the
+ * peer has not acknowledged, as for any program that closed its socket (tcp_orphan_retries,
+ * tcp_max_orphans): the Sends in it completed, the caller waits for the reject. Any other
+ * connection is reset, and so is one that TCP would not take all of: FIN would make the
+ * rest look like a whole stream.
  */
 #include <linux/mm.h>
 

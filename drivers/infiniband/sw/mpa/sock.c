@@ -335,6 +335,8 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 		return -EBUSY;
 	}
 	set_options(sk);
+	/* It goes with the type of service, which is inherited. */
+	sk->sk_priority = listener->sock->sk->sk_priority;
 	/* A child inherits our callbacks from the listener, not the originals. */
 	s->data_ready = listener->data_ready;
 	s->write_space = listener->write_space;

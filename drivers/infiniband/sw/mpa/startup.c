@@ -89,13 +89,16 @@ static int do_reply(struct rnic_ep *ep, int status)
 	return 0;
 }
 
-/* With the consumer's Private Data if it was the consumer who rejected. */
+/*
+ * With the consumer's Private Data if it was the consumer who rejected. What TCP has of it
+ * arrives, however long that takes: without it the caller would take us for an old peer.
+ */
 static int do_reject(struct rnic_ep *ep, int status)
 {
 	ep->own.ird = RNIC_MAX_RD_ATOM;
 	ep->own.ord = 0;
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, true, status ? 0 : ep->pd_len);
-	rnic_frame_send(ep, &ep->rep, ep->pd);
+	ep->graceful = !rnic_frame_send(ep, &ep->rep, ep->pd);
 	return 0;
 }
 
