@@ -89,37 +89,34 @@ is_held() {
 	"$1" ss -Htne "$2 = :$PORT" 2>/dev/null | grep -q 'ino:[1-9]'
 }
 
-scenario cm_outage 60 "last words while the cable is cut are heard when it is mended"
-cm_outage() {
+# outage TEST READY DONE SIDE... CUT...: a test of cm_probe that is READY goes on while the
+# cable is cut at CUT, and is DONE; when the device has given up its socket on SIDE, the
+# cable is mended, and what was said has to be heard.
+outage() {
+	local test=$1 ready=$2 done=$3 side=("${@:4:2}") ns=$6 dev=$7
 	dirty
 	new_port
-	start probe a "$BIN/cm_probe" -p "$PORT" outage
-	wait_for 10 grep -q connected "$WORK/probe.log"
-	is_held a dport || fail "the device has no socket"
-	ip -n b link set vb down
+	start probe a "$BIN/cm_probe" -p "$PORT" "$test"
+	wait_for 10 grep -q "$ready" "$WORK/probe.log"
+	is_held "${side[@]}" || fail "the device has no socket"
+	ip -n "$ns" link set "$dev" down
 	kill -USR1 "${PIDS[probe]}"
-	wait_for 10 grep -q parted "$WORK/probe.log"
-	wait_for 10 not is_held a dport
-	ip -n b link set vb up
+	wait_for 10 grep -q "$done" "$WORK/probe.log"
+	wait_for 10 not is_held "${side[@]}"
+	ip -n "$ns" link set "$dev" up
 	kill -USR1 "${PIDS[probe]}"
 	reap probe 40
 }
 
+scenario cm_outage 60 "last words while the cable is cut are heard when it is mended"
+cm_outage() {
+	outage outage connected parted a dport b vb
+}
+
 scenario cm_reject_outage 60 "a reject while the cable is cut is heard when it is mended (NEG-23)"
 cm_reject_outage() {
-	dirty
 	echo 60000 >/sys/class/infiniband/mpa0/mpa/startup_timeout_ms
-	new_port
-	start probe a "$BIN/cm_probe" -p "$PORT" reject_outage
-	wait_for 10 grep -q called "$WORK/probe.log"
-	is_held b sport || fail "the device has no socket"
-	ip -n a link set va down
-	kill -USR1 "${PIDS[probe]}"
-	wait_for 10 grep -q rejected "$WORK/probe.log"
-	wait_for 10 not is_held b sport
-	ip -n a link set va up
-	kill -USR1 "${PIDS[probe]}"
-	reap probe 40
+	outage reject_outage called rejected b sport a va
 }
 
 # ipsec_state NAMESPACE add|delete SRC DST SPI: one direction, as the two ends know it

@@ -17,6 +17,21 @@ static void same_data(const struct cm_seen *seen, int len, int seed, const char 
 	same(seen->data, len, seed, what);
 }
 
+/* From nothing to a call of a's that b is told of. Returns what b was told. */
+static struct cm_seen call(struct pair *p, const struct options *opt, const void *data, int len)
+{
+	struct cm_seen seen;
+
+	pair_init(p, opt);
+	pair_listen(p);
+	side_resolve(p, &p->a, probe_port());
+	side_make_qp(p, &p->a);
+	side_connect(p, &p->a, data, len);
+	seen = cm_expect(&p->b, RDMA_CM_EVENT_CONNECT_REQUEST);
+	p->b.id = seen.id;
+	return seen;
+}
+
 /* Private data of each length arrives whole, in the request and in the reply. */
 static void private_data(void)
 {
@@ -31,14 +46,8 @@ static void private_data(void)
 		printf("length %d, reply %d\n", len, rlen);
 		fill(there, sizeof(there), i);
 		fill(back, sizeof(back), i + 100);
-		pair_init(&p, &defaults);
-		pair_listen(&p);
-		side_resolve(&p, &p.a, probe_port());
-		side_make_qp(&p, &p.a);
-		side_connect(&p, &p.a, there, len);
-		seen = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST);
+		seen = call(&p, &defaults, there, len);
 		same_data(&seen, len, i, "request");
-		p.b.id = seen.id;
 		side_make_qp(&p, &p.b);
 		side_accept(&p, &p.b, back, rlen);
 		seen = cm_expect(&p.a, RDMA_CM_EVENT_ESTABLISHED);
@@ -60,12 +69,7 @@ static void reject(void)
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 		printf("length %d\n", lengths[i]);
 		fill(why, sizeof(why), i);
-		pair_init(&p, &defaults);
-		pair_listen(&p);
-		side_resolve(&p, &p.a, probe_port());
-		side_make_qp(&p, &p.a);
-		side_connect(&p, &p.a, NULL, 0);
-		p.b.id = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
+		call(&p, &defaults, NULL, 0);
 		enter(&p.b);
 		check(!rdma_reject(p.b.id, why, lengths[i]), "reject: %m");
 		seen = cm_expect(&p.a, RDMA_CM_EVENT_REJECTED);
@@ -114,16 +118,10 @@ static void ird_ord(void)
 
 	opt.ird = 3;
 	opt.ord = 5;
-	pair_init(&p, &opt);
-	pair_listen(&p);
-	side_resolve(&p, &p.a, probe_port());
-	side_make_qp(&p, &p.a);
-	side_connect(&p, &p.a, NULL, 0);
-	seen = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST);
+	seen = call(&p, &opt, NULL, 0);
 	check(seen.ird == 5 && seen.ord == 3,
 	      "responder_resources %d (not 5), initiator_depth %d (not 3)",
 	      seen.ird, seen.ord);
-	p.b.id = seen.id;
 	p.opt.ird = 5;
 	p.opt.ord = 3;
 	side_make_qp(&p, &p.b);
@@ -256,12 +254,7 @@ static void reject_outage(void)
 	struct pair p;
 
 	fill(why, sizeof(why), 5);
-	pair_init(&p, &defaults);
-	pair_listen(&p);
-	side_resolve(&p, &p.a, probe_port());
-	side_make_qp(&p, &p.a);
-	side_connect(&p, &p.a, NULL, 0);
-	p.b.id = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
+	call(&p, &defaults, NULL, 0);
 	wait_until_told("called");
 	enter(&p.b);
 	check(!rdma_reject(p.b.id, why, sizeof(why)), "reject: %m");
@@ -281,12 +274,7 @@ static void abandoned(void)
 	struct cm_seen seen;
 	struct pair p;
 
-	pair_init(&p, &defaults);
-	pair_listen(&p);
-	side_resolve(&p, &p.a, probe_port());
-	side_make_qp(&p, &p.a);
-	side_connect(&p, &p.a, NULL, 0);
-	p.b.id = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
+	call(&p, &defaults, NULL, 0);
 	side_free(&p.a);
 	side_make_qp(&p, &p.b);
 	{
@@ -300,12 +288,7 @@ static void abandoned(void)
 	}
 	pair_free(&p);
 
-	pair_init(&p, &defaults);
-	pair_listen(&p);
-	side_resolve(&p, &p.a, probe_port());
-	side_make_qp(&p, &p.a);
-	side_connect(&p, &p.a, NULL, 0);
-	p.b.id = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST).id;
+	call(&p, &defaults, NULL, 0);
 	side_free(&p.b);
 	check(!rdma_destroy_id(p.listener), "destroy listener: %m");
 	p.listener = NULL;

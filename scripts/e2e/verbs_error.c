@@ -220,6 +220,39 @@ CRIME(send_no_recv, IBV_WR_SEND, 0, 100, RW, NO_RECV, SEND_ENDS, FLUSHED)
 CRIME(send_too_long, IBV_WR_SEND, 0, 100, RW, SHORT_RECV, SEND_ENDS, TOO_LONG)
 CRIME(send_to_read_only, IBV_WR_SEND, 0, 100, RO, READ_ONLY_RECV, SEND_ENDS, ANY_ERROR)
 
+/* A list of three Reads, one of which, @bad, the peer will refuse */
+static void three_reads(struct pair *p, struct ibv_send_wr wr[3], struct ibv_sge e[3], int bad)
+{
+	int i;
+
+	memset(wr, 0, 3 * sizeof(*wr));
+	for (i = 0; i < 3; i++) {
+		e[i] = sge(&p->a, i * PAGE, 100);
+		wr[i].wr_id = i;
+		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
+		wr[i].sg_list = &e[i];
+		wr[i].num_sge = 1;
+		wr[i].opcode = IBV_WR_RDMA_READ;
+		wr[i].send_flags = IBV_SEND_SIGNALED;
+		wr[i].wr.rdma.remote_addr = (uintptr_t)p->b.mem + (i == bad ? MEM_SIZE - 10 : 0);
+		wr[i].wr.rdma.rkey = p->b.mr->rkey;
+	}
+}
+
+/* They are posted in one go, and each has one of its ends; so does the connection. */
+static void three_end(struct pair *p, struct ibv_send_wr *wr, const unsigned int ends[3])
+{
+	struct ibv_wc wc[3];
+	int i;
+
+	check(!try_send(&p->a, wr), "post_send: %m");
+	wait_status(&p->a, wc, 3);
+	for (i = 0; i < 3; i++)
+		expect_status(&p->a, &wc[i], ends[i]);
+	cm_expect(&p->a, RDMA_CM_EVENT_DISCONNECTED);
+	cm_expect(&p->b, RDMA_CM_EVENT_DISCONNECTED);
+}
+
 /* Of three Reads in one go the second is refused: it is the one that is said to be. */
 static void second_read(void)
 {
@@ -227,31 +260,14 @@ static void second_read(void)
 		OF(IBV_WC_SUCCESS) | OF(IBV_WC_WR_FLUSH_ERR), OF(IBV_WC_REM_ACCESS_ERR),
 		OF(IBV_WC_WR_FLUSH_ERR),
 	};
-	struct ibv_send_wr wr[3] = {};
+	struct ibv_send_wr wr[3];
 	struct ibv_sge e[3];
-	struct ibv_wc wc[3];
 	struct pair p;
-	int i;
 
 	pair_open(&p, &defaults);
 	hello(&p);
-	for (i = 0; i < 3; i++) {
-		e[i] = sge(&p.a, i * PAGE, 100);
-		wr[i].wr_id = i;
-		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
-		wr[i].sg_list = &e[i];
-		wr[i].num_sge = 1;
-		wr[i].opcode = IBV_WR_RDMA_READ;
-		wr[i].send_flags = IBV_SEND_SIGNALED;
-		wr[i].wr.rdma.remote_addr = (uintptr_t)p.b.mem + (i == 1 ? MEM_SIZE - 10 : 0);
-		wr[i].wr.rdma.rkey = p.b.mr->rkey;
-	}
-	check(!try_send(&p.a, wr), "post_send: %m");
-	wait_status(&p.a, wc, 3);
-	for (i = 0; i < 3; i++)
-		expect_status(&p.a, &wc[i], ends[i]);
-	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
-	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+	three_reads(&p, wr, e, 1);
+	three_end(&p, wr, ends);
 	pair_free(&p);
 }
 
@@ -261,35 +277,23 @@ static void second_read(void)
  */
 static void behind_a_read(void)
 {
-	struct ibv_send_wr wr[3] = {};
+	static const unsigned int ends[] = {
+		OF(IBV_WC_REM_ACCESS_ERR), OF(IBV_WC_WR_FLUSH_ERR), OF(IBV_WC_WR_FLUSH_ERR),
+	};
+	struct ibv_send_wr wr[3];
 	struct ibv_sge e[3], in;
-	struct ibv_wc wc[3];
 	struct pair p;
-	int i;
 
 	pair_open(&p, &defaults);
 	hello(&p);
 	in = sge(&p.b, 0, PAGE);
 	post_recv(&p.b, 7, &in, 1);
-	for (i = 0; i < 3; i++) {
-		e[i] = sge(&p.a, i * PAGE, 100);
-		wr[i].wr_id = i;
-		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
-		wr[i].sg_list = &e[i];
-		wr[i].num_sge = 1;
-		wr[i].opcode = i ? IBV_WR_SEND : IBV_WR_RDMA_READ;
-		wr[i].send_flags = i == 1 ? 0 : IBV_SEND_SIGNALED;
-	}
-	wr[0].wr.rdma.remote_addr = (uintptr_t)p.b.mem + MEM_SIZE - 10;
-	wr[0].wr.rdma.rkey = p.b.mr->rkey;
-	check(!try_send(&p.a, wr), "post_send: %m");
-	wait_status(&p.a, wc, 3);
-	expect_status(&p.a, &wc[0], OF(IBV_WC_REM_ACCESS_ERR));
-	expect_status(&p.a, &wc[1], OF(IBV_WC_WR_FLUSH_ERR));
-	expect_status(&p.a, &wc[2], OF(IBV_WC_WR_FLUSH_ERR));
+	three_reads(&p, wr, e, 0);
+	wr[1].opcode = IBV_WR_SEND;
+	wr[1].send_flags = 0;
+	wr[2].opcode = IBV_WR_SEND;
+	three_end(&p, wr, ends);
 	wc_expect(&p.b, 7, IBV_WC_WR_FLUSH_ERR);
-	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
-	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
 	pair_free(&p);
 }
 
