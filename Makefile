@@ -61,6 +61,10 @@ bench-growth:
 	scripts/deps.sh bench
 	scripts/bench/growth.sh
 
+bench-profile:
+	scripts/deps.sh bench
+	scripts/bench/profile.sh
+
 lint:
 	scripts/lint.sh
 
@@ -78,7 +82,8 @@ help:
 	@echo 'make bench     our device, siw, rxe and plain TCP on the same path'
 	@echo 'make bench-count  instructions a message: our device, siw, TCP'
 	@echo 'make bench-growth  the same with up to 1000 connections, 100 000 regions'
+	@echo 'make bench-profile  in which functions they are'
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check newer-check bench bench-count bench-growth lint help
+.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check newer-check bench bench-count bench-growth bench-profile lint help

@@ -5,6 +5,8 @@
 # Prints "@ ROW INSTRUCTIONS". A ROW is OP:SIZE:FEW:MANY; the cost is that of the
 # messages by which a run of MANY exceeds one of FEW, so starting and ending cancel. That
 # of a latency is the median of MANY round trips.
+# With MARK, a program, that is run before, between and after the runs of FEW and of MANY,
+# whatever the row; and the kernel's symbols are left in /out (profile.sh).
 # shellcheck disable=SC2034,SC2153 # shared with the scenarios' lib.sh
 set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -70,14 +72,15 @@ trip() {
 # cost OP SIZE FEW MANY: instructions a message; the first run only warms up
 cost() {
 	local low high
-	[[ $1 != *_lat ]] || { trip "$1" "$2" "$4"; return; }
-	once "$1" "$2" "$3" > /dev/null && low=$(once "$1" "$2" "$3") &&
-		high=$(once "$1" "$2" "$4") || return 1
+	[[ $1 != *_lat ]] || [ -n "${MARK:-}" ] || { trip "$1" "$2" "$4"; return; }
+	once "$1" "$2" "$3" > /dev/null && ${MARK:-} && low=$(once "$1" "$2" "$3") &&
+		${MARK:-} && high=$(once "$1" "$2" "$4") && ${MARK:-} || return 1
 	echo $(((high - low) / ($4 - $3) / 8))
 }
 
 path_up
 set_crc off
+[ -z "${MARK:-}" ] || cat /proc/kallsyms > /out/symbols
 for row in "$@"; do
 	IFS=: read -r op size few many <<< "$row"
 	if value=$(cost "$op" "$size" "$few" "$many" 2>&1); then

@@ -3,12 +3,15 @@
 # Runs one program as root in a virtual machine and exits with its status.
 #
 #   run.sh [-c CPUS] [-m MEM] [-t SECONDS] [-o OUTDIR] [-a KERNEL_APPEND] [-i]
-#          [-n] [-s] [-k RELEASE | -K BZIMAGE -M MODDIR] -- PROGRAM [ARGS...]
+#          [-n] [-s] [-p PLUGIN,ARGS] [-k RELEASE | -K BZIMAGE -M MODDIR]
+#          -- PROGRAM [ARGS...]
 #
 # -i: one emulated processor whose clock counts instructions, 8 ns each, and skips
 # what is idle. Then a time is a number of instructions, whatever else runs here.
 # -n: two Ethernet cards (e1000) at the ends of one cable, addresses 02:77:00:00:00:01
 # and :02. They gather, sum and cut (TSO) as real ones do.
+#
+# -p: a plugin for qemu, which emulates the processor then even where it need not.
 #
 # -s: CRC32C in software where the processor is emulated. Its crc32 instruction is a call
 # that goes bit by bit there, four times as slow as the kernel's tables.
@@ -29,22 +32,23 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 BOOT_SECONDS=${BOOT_SECONDS:-240}
-cpus=2 memory=2G seconds=300 outdir='' append='' release='' image='' moddir='' count='' tables='' cards=(-nic none)
+cpus=2 memory=2G seconds=300 outdir='' append='' release='' image='' moddir='' count='' tables='' cards=(-nic none) plugin=()
 
 usage() {
-	sed -n '4,6s/^# *//p' "${BASH_SOURCE[0]}" >&2
+	sed -n '4,7s/^# *//p' "${BASH_SOURCE[0]}" >&2
 	exit 2
 }
 
 parse_options() {
 	local option
-	while getopts c:m:t:o:a:k:K:M:insh option; do
+	while getopts c:m:t:o:a:p:k:K:M:insh option; do
 		case $option in
 		c) cpus=$OPTARG ;;
 		m) memory=$OPTARG ;;
 		t) seconds=$OPTARG ;;
 		o) outdir=$OPTARG ;;
 		a) append=$OPTARG ;;
+		p) plugin=(-plugin "$OPTARG") ;;
 		k) release=$OPTARG ;;
 		K) image=$OPTARG ;;
 		M) moddir=$OPTARG ;;
@@ -183,7 +187,7 @@ exec_qemu() {
 		-chardev stdio,id=program,signal=off \
 		-serial chardev:console -serial chardev:program -monitor none \
 		-kernel "$image" -initrd "$initramfs" -append "$cmdline $clock" \
-		"${counter[@]}" "${cards[@]}" "${args[@]}" < /dev/null 2> "$dir/qemu.log"
+		"${counter[@]}" "${plugin[@]}" "${cards[@]}" "${args[@]}" < /dev/null 2> "$dir/qemu.log"
 }
 
 # KVM counts only when it boots this kernel: in some clouds /dev/kvm is there
@@ -262,7 +266,7 @@ write_control_files "$dir/ctl" "$@"
 
 if [ -n "$count" ]; then
 	accel=tcg,thread=single cpu=max,-rdrand,-rdseed
-elif kvm_works; then
+elif [ "${#plugin[@]}" = 0 ] && kvm_works; then
 	accel=kvm cpu=host
 else
 	accel=tcg,thread=multi cpu=max

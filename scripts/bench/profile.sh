@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# profile.sh: which functions of the kernel the instructions of a message are in, for our
+# device beside siw: those of both ends, counted one by one by a plugin of qemu's.
+# Documentation/benchmarks.rst.
+#
+# From the environment: ROW (OP:SIZE:FEW:MANY, as in count.sh), WHO (mpa siw; also rxe),
+# FUNCTIONS (50), CPUS (1: the processor's clock counts instructions too; 2: for programs that
+# poll at both ends, ib_write_lat), CABLE (veth; or card), OUT (bench).
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+WHO=${WHO:-mpa siw}
+# shellcheck source=scripts/bench/lib.sh
+. "$TOP/scripts/bench/lib.sh"
+
+ROW=${ROW:-send_lat:64:200:2200}
+FUNCTIONS=${FUNCTIONS:-50}
+CPUS=${CPUS:-1}
+CABLE=${CABLE:-veth}
+OUT=${OUT:-$TOP/bench}
+mark=51a70000		# where the program mark begins
+
+# Of the two dumps the first is that of FEW. A function is named by the last symbol at or
+# before a block's address; addresses are of one length, so their order is that of text.
+by_function() {		# DIR MESSAGES
+	{
+		awk '$2 ~ /^[tTwW]$/ { print $1, 0, $3, $4 }' "$1/symbols"
+		awk '$1 != "user" && $1 != "lost" { print $1, 1, -$2 }' "$1/count.1"
+		awk '$1 != "user" && $1 != "lost" { print $1, 1, $2 }' "$1/count.2"
+	} | LC_ALL=C sort -k 1,1 -k 2,2n | awk -v n="$2" '
+		$2 == 0 { name = $3 $4; next }
+		{ sum[name] += $3 }
+		END { for (name in sum) printf "%s,%.1f\n", name, sum[name] / n }'
+}
+
+profile() {		# DRIVER
+	local dir few many ko mode=(-i)
+	IFS=: read -r _ _ few many <<< "$ROW"
+	[ "$CPUS" = 1 ] || mode=(-c "$CPUS")
+	ko=$(module_of "$1")
+	dir=$BUILD/profile/$1
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	step "counting for $1, $ROW (a minute or two)"
+	"$TOP/scripts/vm/run.sh" "${mode[@]}" -n -t 1200 -o "$dir" \
+		-p "$BUILD/bench/profile.so,out=$dir/count,mark=$mark" -- \
+		env CABLE="$CABLE" MARK="$BUILD/bench/mark" \
+		scripts/bench/count-guest.sh "$1" "$ko" "$ROW" > "$dir/log" || true
+	if [ ! -e "$dir/count.2" ]; then
+		cat "$dir/log" >&2
+		die "$1: $ROW could not be measured"
+	fi
+	! grep -qs '^lost [1-9]' "$dir/count.2" || step "the plugin had no room for some blocks"
+	by_function "$dir" $((many - few)) | sed "s/^/$1,/" >> "$OUT/profile.csv"
+}
+
+make -s -C "$TOP/scripts/bench" OUT="$BUILD/bench" MARK=$mark
+mkdir -p "$OUT"
+echo who,function,instructions > "$OUT/profile.csv"
+for who in $WHO; do
+	profile "$who"
+done
+echo
+awk -F , -v lines="$FUNCTIONS" '
+	function most(name,   best, i) {
+		for (i = 1; i <= drivers; i++)
+			if (value[who[i], name] > best)
+				best = value[who[i], name]
+		return best
+	}
+	FNR == 1 { next }
+	!seen[$1]++ { who[++drivers] = $1 }
+	{ value[$1, $2] = $3; sum[$1] += $3; names[$2] }
+	$2 ~ /\[(rdma_mpa|siw|rdma_rxe)\]$/ { own[$1] += $3 }
+	END {
+		row = "%-44s"
+		printf row, "instructions a message"
+		for (i = 1; i <= drivers; i++)
+			printf "%10s", who[i]
+		printf "\n" row, "all of the kernel"
+		for (i = 1; i <= drivers; i++)
+			printf "%10.0f", sum[who[i]]
+		printf "\n" row, "the driver"
+		for (i = 1; i <= drivers; i++)
+			printf "%10.0f", own[who[i]]
+		print ""
+		for (n = 0; n < lines; n++) {
+			best = ""
+			for (name in names)
+				if (best == "" || most(name) > most(best))
+					best = name
+			if (best == "")
+				break
+			printf row, best
+			for (i = 1; i <= drivers; i++)
+				printf "%10.1f", value[who[i], best]
+			print ""
+			delete names[best]
+		}
+	}' "$OUT/profile.csv"
