@@ -16,6 +16,22 @@ cm_ipv6() {
 	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord refused disconnects
 }
 
+# A caller that is closed takes the other end for an old one: none is.
+scenario cm_pending 40 "more callers than max_pending: they wait, and none falls back"
+cm_pending() {
+	local before fallback
+	dirty
+	echo 2 > /sys/class/infiniband/mpa1/mpa/max_pending
+	before=$(hw_counter mpa1 pending_overflow)
+	fallback=$(hw_counter mpa0 startups_fallback)
+	new_port
+	serve server b cmtime -p "$PORT" -c 50
+	run client a cmtime -p "$PORT" -s "$B4" -c 50
+	[ "$(hw_counter mpa1 pending_overflow)" -gt "$before" ] || fail "nobody had to wait"
+	[ "$(hw_counter mpa0 startups_fallback)" = "$fallback" ] ||
+		fail "a caller fell back to revision 1"
+}
+
 scenario cm_tos 40 "a type of service for each direction, over IPv4 and IPv6"
 cm_tos() {
 	new_port

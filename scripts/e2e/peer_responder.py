@@ -115,12 +115,15 @@ def silent():
 
 @test
 def many_silent():
-    """No more than max_pending are waited for (SEC-13)"""
-    with serving(), Settings(startup_timeout_ms=2000 * int(SLOW), max_pending=4), \
-            contextlib.ExitStack() as stack:
-        with Moves(startups_timeout=4, pending_overflow=3):
-            conns = [stack.enter_context(call()) for _ in range(7)]
-            for conn in conns:
+    """No more than max_pending at once; who calls then has to wait (SEC-13, CONN-22)"""
+    with serving() as program, contextlib.ExitStack() as stack, \
+            Settings(startup_timeout_ms=2000 * int(SLOW), max_pending=4):
+        with Moves(startups_timeout=4, startups_ok=1, pending_overflow=1):
+            silent = [stack.enter_context(call()) for _ in range(4)]
+            with opened() as conn:
+                conn.echo(5)
+            program.expect("DISCONNECTED")
+            for conn in silent:
                 conn.ended()
 
 

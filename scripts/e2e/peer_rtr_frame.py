@@ -100,13 +100,12 @@ def rtr_late():
     """The deadline covers it, and a responder that waits counts as half-open"""
     with Settings(rtr_frame=1, startup_timeout_ms=500 * int(SLOW), max_pending=1), \
             serving() as program:
-        with Moves(startups_timeout=1, pending_overflow=1):
-            with opened(WANTS) as conn:
+        with Moves(startups_timeout=2, pending_overflow=1):
+            with opened(WANTS) as conn, call() as second:
                 conn.send(RTR_FRAME[:19])
-                with call() as second:
-                    second.ended()
                 conn.ended()
                 program.expect("DISCONNECTED")
+                second.ended()
 
 
 @test

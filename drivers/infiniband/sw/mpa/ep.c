@@ -91,8 +91,10 @@ static void expire(struct work_struct *work)
 
 static void not_pending(struct rnic_ep *ep)
 {
-	if (xchg(&ep->pending, 0))
-		atomic_dec(&ep->dev->cm.pending);
+	if (!xchg(&ep->pending, 0))
+		return;
+	atomic_dec(&ep->dev->cm.pending);
+	rnic_listen_room();
 }
 
 static void drop_qp(struct rnic_ep *ep)

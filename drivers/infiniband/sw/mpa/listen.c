@@ -29,7 +29,7 @@
 #include "qp.h"
 #include "stream.h"
 
-/* How long after a failed accept to try again. */
+/* How long after a failed accept, or with no room, to try again. */
 #define ACCEPT_AGAIN	msecs_to_jiffies(100)
 /* Connections taken in one go. */
 #define ACCEPTS		16
@@ -42,6 +42,7 @@
  * @v6only:	an IPv6 wildcard without IPv4
  * @s:		socket
  * @work:	accepts
+ * @full:	calls wait, for no device has room
  * @listeners:	devices
  */
 struct rnic_port {
@@ -51,6 +52,7 @@ struct rnic_port {
 	bool v6only;
 	struct rnic_sock s;
 	struct delayed_work work;
+	bool full;
 	struct list_head listeners;
 };
 
@@ -63,6 +65,11 @@ static DEFINE_MUTEX(listen_lock);
 static LIST_HEAD(ports);
 /* Protects ports and each port's listeners. */
 static DEFINE_MUTEX(ports_lock);
+/* Ports that are full; under ports_lock, read without. */
+static unsigned int full_ports;
+
+static void look_again(struct work_struct *work);
+static DECLARE_WORK(again, look_again);
 
 static void listener_free(struct kref *ref)
 {
@@ -113,7 +120,10 @@ static struct rnic_listener *choose(struct rnic_port *port, const struct sockadd
 	return found;
 }
 
-/* Half-open startups are bounded, so that silent peers cannot fill memory. */
+/*
+ * Half-open startups are bounded, so that silent peers cannot fill memory. A call beyond
+ * that comes here only where the port has other devices, which have room.
+ */
 static bool charge_pending(struct rnic_dev *dev)
 {
 	if (atomic_inc_return(&dev->cm.pending) <= READ_ONCE(dev->set.max_pending))
@@ -169,6 +179,69 @@ static struct rnic_ep *welcome(struct rnic_port *port, struct rnic_sock *s)
 	return ep;
 }
 
+static bool has_room(const struct rnic_dev *dev)
+{
+	return atomic_read(&dev->cm.pending) < READ_ONCE(dev->set.max_pending);
+}
+
+static void set_full(struct rnic_port *port, bool full)
+{
+	struct rnic_listener *l;
+
+	if (full == port->full)
+		return;
+	port->full = full;
+	WRITE_ONCE(full_ports, full ? full_ports + 1 : full_ports - 1);
+	if (!full)
+		return;
+	list_for_each_entry(l, &port->listeners, node)
+		rnic_stat_inc(l->dev, RNIC_STAT_PENDING_OVERFLOW);
+}
+
+/*
+ * May accept() be asked? With no room a call stays in TCP's queue. Were it accepted, and
+ * closed, the caller would take us for one that knows revision 1 only (P2P-47).
+ *
+ * Return: 0; without room -EBUSY, when a call waits, or -EAGAIN: one that comes now is told.
+ */
+static int may_accept(struct rnic_port *port)
+{
+	struct rnic_listener *l;
+	bool room, call;
+
+	mutex_lock(&ports_lock);
+	room = list_empty(&port->listeners);
+	list_for_each_entry(l, &port->listeners, node)
+		room = room || has_room(l->dev);
+	call = rnic_sock_has_call(&port->s);
+	set_full(port, call && !room);
+	mutex_unlock(&ports_lock);
+	if (room)
+		return 0;
+	return call ? -EBUSY : -EAGAIN;
+}
+
+static void look_again(struct work_struct *work)
+{
+	struct rnic_port *port;
+
+	mutex_lock(&ports_lock);
+	list_for_each_entry(port, &ports, node)
+		if (port->full)
+			mod_delayed_work(rnic_startup_wq, &port->work, 0);
+	mutex_unlock(&ports_lock);
+}
+
+/*
+ * A responder's startup is over, in any context: is somebody waiting? A port that becomes
+ * full at this moment may be missed. It looks again by itself, later.
+ */
+void rnic_listen_room(void)
+{
+	if (READ_ONCE(full_ports))
+		queue_work(rnic_startup_wq, &again);
+}
+
 /* Return: -errno why there is none any more, or 0 when there may be. */
 static int accept_some(struct rnic_port *port)
 {
@@ -178,7 +251,9 @@ static int accept_some(struct rnic_port *port)
 	for (n = 0; n < ACCEPTS; n++) {
 		struct rnic_sock s = {};
 
-		ret = rnic_sock_accept(&port->s, &s);
+		ret = may_accept(port);
+		if (!ret)
+			ret = rnic_sock_accept(&port->s, &s);
 		if (ret)
 			return ret;
 		mutex_lock(&ports_lock);
@@ -198,9 +273,9 @@ static int accept_some(struct rnic_port *port)
  * connections others have their turn, and a port that closes need not wait for those
  * who call fast.
  *
- * When accept fails, mostly for want of memory, the connections still wait and TCP
- * tells of new ones only: come again for them. -EINVAL is the end, somebody killed
- * the socket (ss -K).
+ * When accept fails, mostly for want of memory, or there is no room, the connections
+ * still wait and TCP tells of new ones only: come again for them. -EINVAL is the end,
+ * somebody killed the socket (ss -K).
  */
 static void port_work(struct work_struct *work)
 {
@@ -285,8 +360,10 @@ static void listener_remove(struct rnic_listener *l)
 	mutex_lock(&ports_lock);
 	list_del(&l->node);
 	last = list_empty(&port->listeners);
-	if (last)
+	if (last) {
+		set_full(port, false);
 		list_del(&port->node);
+	}
 	mutex_unlock(&ports_lock);
 	if (last)
 		port_close(port);

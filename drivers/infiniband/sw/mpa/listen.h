@@ -29,6 +29,7 @@ struct rnic_listener {
 };
 
 void rnic_listener_put(struct rnic_listener *l);
+void rnic_listen_room(void);
 
 /* ib_device_ops.iw_create_listen, iw_destroy_listen */
 int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog);

@@ -306,6 +306,17 @@ err:
 }
 
 /**
+ * rnic_sock_has_call() - would rnic_sock_accept() find one?
+ * @listener:	a listening socket
+ *
+ * Return: yes, at this moment.
+ */
+bool rnic_sock_has_call(const struct rnic_sock *listener)
+{
+	return !reqsk_queue_empty(&inet_csk(listener->sock->sk)->icsk_accept_queue);
+}
+
+/**
  * rnic_sock_accept() - take one connection from a listener
  * @listener:	a listening socket
  * @s:		to be filled in; not hooked

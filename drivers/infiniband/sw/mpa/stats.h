@@ -29,7 +29,7 @@
  * @RNIC_STAT_STARTUPS_TIMEOUT: startups given up for time
  * @RNIC_STAT_STARTUPS_FALLBACK: asked again with MPA revision 1
  * @RNIC_STAT_STARTUPS_REJECTED: rejected, by either side
- * @RNIC_STAT_PENDING_OVERFLOW: refused since max_pending startups are open
+ * @RNIC_STAT_PENDING_OVERFLOW: a call found max_pending startups open
  * @RNIC_STAT_BACKLOG_OVERFLOW: refused since a listener's backlog is full
  * @RNIC_STAT_CONN_RESET: connections that ended without a close
  * @RNIC_STAT_CQ_OVERFLOW: completions that found their CQ full
