@@ -10,7 +10,9 @@
  * it until the next completion. NICs raise the event at once when completions
  * lie unread at that moment, and programs rely on it (perftest -e polls once
  * after each event). So a CQ that has a channel for events is looked at again from
- * time to time, for as long as something lies unread in it.
+ * time to time, for as long as something lies unread in it. A single completion that
+ * had its event gets another one late: a program that was told of it arms first, as it
+ * should, and polls then. An event in between would be one too many.
  */
 #include <rdma/uverbs_ioctl.h>
 
@@ -21,11 +23,32 @@
 
 /* Longest pause between two looks for a late arming. */
 #define LATE_MAX	(HZ / 10)
+/* Looks that a single completion that had its event is left alone for. */
+#define TOLD_LOOKS	3
 
 static void watch(struct rnic_cq *cq, unsigned long pause)
 {
 	cq->pause = min_t(unsigned long, pause, LATE_MAX);
 	queue_delayed_work(rnic_wq, &cq->late, cq->pause);
+}
+
+/*
+ * Is an upcall due? The lock is held. Who is told of the only completion there is will arm,
+ * and poll it: see late_look().
+ */
+static bool tell(struct rnic_cq *cq, bool solicited)
+{
+	bool call = rnic_cq_ring_disarm(&cq->ring, solicited);
+
+	cq->told = call && cq->ring.user && rnic_cq_ring_lone(&cq->ring);
+	cq->looks = 0;
+	return call;
+}
+
+/* May it be that the program, told of the only completion there is, is about to poll it? */
+static bool leave_alone(struct rnic_cq *cq)
+{
+	return cq->told && cq->looks++ < TOLD_LOOKS;
 }
 
 static void late_look(struct work_struct *work)
@@ -35,8 +58,8 @@ static void late_look(struct work_struct *work)
 
 	spin_lock_irq(&cq->lock);
 	unread = rnic_cq_ring_unread(&cq->ring);
-	if (unread)
-		call = rnic_cq_ring_disarm(&cq->ring, false);
+	if (unread && !leave_alone(cq))
+		call = tell(cq, false);
 	spin_unlock_irq(&cq->lock);
 	if (call && cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
@@ -67,7 +90,7 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	spin_lock_irqsave(&cq->lock, flags);
 	ret = rnic_cq_ring_push(&cq->ring, cqe);
 	if (!ret) {
-		call = rnic_cq_ring_disarm(&cq->ring, solicited);
+		call = tell(cq, solicited);
 	} else {
 		fatal = !cq->broken;
 		cq->broken = true;

@@ -18,6 +18,8 @@
  * @lock:	protects the rest; taken with interrupts off; innermost
  * @ring:	completions
  * @broken:	a completion was lost, and the consumer told
+ * @told:	the newest completion was the only one unread when it had its event
+ * @looks:	late looks since then
  * @late:	looks for a late arming, user CQs only
  * @pause:	jiffies until it looks again; its own
  */
@@ -26,6 +28,8 @@ struct rnic_cq {
 	spinlock_t lock; /* see above */
 	struct rnic_cq_ring ring;
 	bool broken;
+	bool told;
+	u32 looks;
 	struct delayed_work late;
 	unsigned long pause;
 };

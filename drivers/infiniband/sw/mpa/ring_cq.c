@@ -200,6 +200,17 @@ bool rnic_cq_ring_unread(const struct rnic_cq_ring *ring)
 }
 
 /**
+ * rnic_cq_ring_lone() - is there at most one that user space left unread?
+ * @ring:	a user ring; the caller holds the CQ's lock
+ *
+ * Return: yes.
+ */
+bool rnic_cq_ring_lone(const struct rnic_cq_ring *ring)
+{
+	return !READ_ONCE(ring->user[(ring->put - 2) & (ring->size - 1)].flags);
+}
+
+/**
  * rnic_cq_ring_disarm() - is an upcall due after a completion?
  * @ring:	the ring
  * @solicited:	the completion is a solicited one, or an error
