@@ -21,16 +21,17 @@ data_reads_wrap() {
 	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -o read -n 100 -l 20000
 }
 
-for test in unsignalled order full_queue solicited late_arming srq srq_last cq_overflow flush \
-	drain reset query; do
+for test in unsignalled order full_queue solicited late_arming told_once srq srq_last \
+	cq_overflow flush drain reset query; do
 	scenario "queue_$test" 40 "queues: ${test//_/ }"
 	eval "queue_$test() { verbs $test; }"
 done
 
-for test in write_past_end write_before write_no_right write_stale write_other_pd \
-	write_qp_forbids read_past_end read_before read_no_right read_stale \
-	read_other_pd read_qp_forbids second_read behind_a_read send_no_recv send_too_long \
-	send_to_read_only local_bad_lkey local_past_end local_read_sink refused_posts; do
+for test in write_past_end write_before write_no_right write_stale write_gone \
+	write_other_pd write_qp_forbids read_past_end read_before read_no_right read_stale \
+	read_gone read_other_pd read_qp_forbids second_read behind_a_read send_no_recv \
+	send_too_long send_to_read_only local_bad_lkey local_gone local_past_end \
+	local_read_sink refused_posts; do
 	scenario "error_$test" 30 "errors: ${test//_/ }"
 	eval "error_$test() { verbs $test; }"
 done

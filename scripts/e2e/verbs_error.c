@@ -9,7 +9,9 @@
  * victim's owner gets an async event and none of the victim's memory has changed.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "probe.h"
 
@@ -25,7 +27,7 @@
 #define REMOTE_RW	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
 enum { OTHER_PD = 1, STALE = 2, QP_FORBIDS = 4, NO_RECV = 8, SHORT_RECV = 16,
-	READ_ONLY_RECV = 32 };
+	READ_ONLY_RECV = 32, USED = 64 };
 
 struct crime {
 	enum ibv_wr_opcode op;
@@ -158,6 +160,29 @@ static void expect_outcome(struct pair *p, const struct crime *c)
 	expect_error_state(&p->b);
 }
 
+/*
+ * What a driver has of a region may be freed some seconds after it is gone: kfree_rcu()
+ * takes 5. Who looks at it then only the debug kernel tells.
+ */
+static void let_be_freed(void)
+{
+	if (getenv("DEBUG_KERNEL"))
+		sleep(7);
+}
+
+/* What is to be a crime is done while it is none; a Read behind it says that it is over. */
+static void use_region(struct pair *p, const struct crime *c, uint32_t rkey)
+{
+	struct ibv_sge e = sge(&p->a, 0, 4);
+	uint64_t addr = (uintptr_t)p->b.mem + REGION;
+
+	memset(p->a.mem, 0xee, 4);
+	post(&p->a, 0, c->op, IBV_SEND_SIGNALED, &e, 1, addr, rkey);
+	wc_expect(&p->a, 0, IBV_WC_SUCCESS);
+	post(&p->a, 1, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &e, 1, addr, rkey);
+	wc_expect(&p->a, 1, IBV_WC_SUCCESS);
+}
+
 static void commit(const struct crime *c)
 {
 	struct ibv_pd *other = NULL;
@@ -171,9 +196,13 @@ static void commit(const struct crime *c)
 	memset(p.b.mem + REGION - PAGE, 0xee, 5 * PAGE);
 	mr = make_region(&p, c, &other);
 	rkey = mr->rkey;
+	if (c->special & USED)
+		use_region(&p, c, rkey);
 	post_recvs(&p, c, mr);
 	if (c->special & STALE)
 		check(!ibv_dereg_mr(mr), "dereg_mr: %m");
+	if (c->special & USED)
+		let_be_freed();
 	if (c->special & QP_FORBIDS)
 		forbid(&p, c);
 	e = sge(&p.a, REGION, c->len);
@@ -208,12 +237,14 @@ CRIME(write_past_end, IBV_WR_RDMA_WRITE, REGION_LEN - 5, 6, RW, 0, WRITE_ENDS, F
 CRIME(write_before, IBV_WR_RDMA_WRITE, -1, 4, RW, 0, WRITE_ENDS, FLUSHED)
 CRIME(write_no_right, IBV_WR_RDMA_WRITE, 0, 100, NO_WRITE, 0, WRITE_ENDS, FLUSHED)
 CRIME(write_stale, IBV_WR_RDMA_WRITE, 0, 100, RW, STALE, WRITE_ENDS, FLUSHED)
+CRIME(write_gone, IBV_WR_RDMA_WRITE, 0, 100, RW, USED | STALE, WRITE_ENDS, FLUSHED)
 CRIME(write_other_pd, IBV_WR_RDMA_WRITE, 0, 100, RW, OTHER_PD, WRITE_ENDS, FLUSHED)
 CRIME(write_qp_forbids, IBV_WR_RDMA_WRITE, 0, 100, RW, QP_FORBIDS, WRITE_ENDS, FLUSHED)
 CRIME(read_past_end, IBV_WR_RDMA_READ, REGION_LEN - 5, 6, RW, 0, READ_ENDS, FLUSHED)
 CRIME(read_before, IBV_WR_RDMA_READ, -1, 4, RW, 0, READ_ENDS, FLUSHED)
 CRIME(read_no_right, IBV_WR_RDMA_READ, 0, 100, NO_READ, 0, READ_ENDS, FLUSHED)
 CRIME(read_stale, IBV_WR_RDMA_READ, 0, 100, RW, STALE, READ_ENDS, FLUSHED)
+CRIME(read_gone, IBV_WR_RDMA_READ, 0, 100, RW, USED | STALE, READ_ENDS, FLUSHED)
 CRIME(read_other_pd, IBV_WR_RDMA_READ, 0, 100, RW, OTHER_PD, READ_ENDS, FLUSHED)
 CRIME(read_qp_forbids, IBV_WR_RDMA_READ, 0, 100, RW, QP_FORBIDS, READ_ENDS, FLUSHED)
 CRIME(send_no_recv, IBV_WR_SEND, 0, 100, RW, NO_RECV, SEND_ENDS, FLUSHED)
@@ -330,6 +361,35 @@ static void local_mistake(enum ibv_wr_opcode op, bool bad_key, bool read_only)
 	pair_free(&p);
 }
 
+/* The region was used, and is gone; another is there. */
+static void local_gone(void)
+{
+	struct ibv_mr *mr, *next;
+	struct ibv_sge e;
+	struct pair p;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	mr = ibv_reg_mr(p.a.pd, p.a.mem, PAGE, 0);
+	check(mr, "reg_mr: %m");
+	e = sge(&p.a, 0, 100);
+	e.lkey = mr->lkey;
+	post(&p.a, 0, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &e, 1, (uintptr_t)p.b.mem + REGION,
+	     p.b.mr->rkey);
+	wc_expect(&p.a, 0, IBV_WC_SUCCESS);
+	check(!ibv_dereg_mr(mr), "dereg_mr: %m");
+	let_be_freed();
+	next = ibv_reg_mr(p.a.pd, p.a.mem, PAGE, 0);
+	check(next, "reg_mr: %m");
+	check(next->lkey != e.lkey, "the STag is in use again at once");
+	post(&p.a, 1, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &e, 1, (uintptr_t)p.b.mem + REGION,
+	     p.b.mr->rkey);
+	wc_expect(&p.a, 1, IBV_WC_LOC_PROT_ERR);
+	expect_error_state(&p.a);
+	check(!ibv_dereg_mr(next), "dereg_mr: %m");
+	pair_free(&p);
+}
+
 static void local_bad_lkey(void)
 {
 	local_mistake(IBV_WR_SEND, true, false);
@@ -375,12 +435,14 @@ const struct test error_tests[] = {
 	{ "write_before", write_before },
 	{ "write_no_right", write_no_right },
 	{ "write_stale", write_stale },
+	{ "write_gone", write_gone },
 	{ "write_other_pd", write_other_pd },
 	{ "write_qp_forbids", write_qp_forbids },
 	{ "read_past_end", read_past_end },
 	{ "read_before", read_before },
 	{ "read_no_right", read_no_right },
 	{ "read_stale", read_stale },
+	{ "read_gone", read_gone },
 	{ "read_other_pd", read_other_pd },
 	{ "read_qp_forbids", read_qp_forbids },
 	{ "second_read", second_read },
@@ -389,6 +451,7 @@ const struct test error_tests[] = {
 	{ "send_too_long", send_too_long },
 	{ "send_to_read_only", send_to_read_only },
 	{ "local_bad_lkey", local_bad_lkey },
+	{ "local_gone", local_gone },
 	{ "local_past_end", local_past_end },
 	{ "local_read_sink", local_read_sink },
 	{ "refused_posts", refused_posts },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Access to memory regions: from an STag, a range and the rights needed to an
- * iov_iter, and the two ways a region stops being accessible.
+ * Access to memory regions: from an STag, a range and the rights needed to the memory,
+ * and the two ways a region stops being accessible.
  *
  * An access holds a reference, with softirqs off, while the octets of a burst are
  * copied: it never sleeps and never lasts long. Deregistration waits for the last
@@ -21,11 +21,28 @@
 #define REMOTE_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_ATOMIC)
 
+/*
+ * Mostly it is the region of the last time. It may be gone only if one was deregistered
+ * since; and if that happens now, it is freed when we are out of here: RCU.
+ */
+static struct rnic_mr *find(struct rnic_mem *mem, u32 stag, int access)
+{
+	struct rnic_known *known = &mem->known[!access];
+	/* Before the search. Pairs with rnic_mr_dereg(). */
+	s64 epoch = atomic64_read_acquire(&mem->dev->mr_epoch);
+
+	if (known->mr && known->epoch == epoch && READ_ONCE(known->mr->stag) == stag)
+		return known->mr;
+	known->mr = xa_load(&mem->dev->mrs, stag >> 8);
+	known->epoch = epoch;
+	return known->mr;
+}
+
 /* STag 0 is kernel consumers' key to all memory, for local access only. */
-static struct rnic_mr *lookup(const struct rnic_mem *mem, u32 stag, int access)
+static struct rnic_mr *lookup(struct rnic_mem *mem, u32 stag, int access)
 {
 	if (stag)
-		return xa_load(&mem->dev->mrs, stag >> 8);
+		return find(mem, stag, access);
 	if (rnic_pd_is_kernel(mem->pd) && !(access & REMOTE_RIGHTS))
 		return mem->dev->dma_mr;
 	return NULL;
@@ -58,18 +75,17 @@ static inline void drop_ref(struct rnic_mr *mr)
 		complete(&mr->idle);
 }
 
-/* Have an access to the region of @stag, be it valid or not. */
+/*
+ * Have an access to the region of @stag, be it valid or not. With softirqs off it is not
+ * freed between the search and the reference (RCU).
+ */
 static bool reach(struct rnic_mem *mem, u32 stag, int access)
 {
 	struct rnic_mr *mr;
 
 	local_bh_disable();
-	rcu_read_lock();
 	mr = lookup(mem, stag, access);
-	if (mr && !refcount_inc_not_zero(&mr->refs))
-		mr = NULL;
-	rcu_read_unlock();
-	if (!mr) {
+	if (!mr || !refcount_inc_not_zero(&mr->refs)) {
 		local_bh_enable();
 		return false;
 	}
@@ -130,7 +146,7 @@ void rnic_mr_end(struct rnic_mem *mem)
  * @dir:	ITER_SOURCE or ITER_DEST
  * @it:		the iterator; it must stay where it is
  */
-void rnic_mr_iter(struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
+void rnic_mr_iter(const struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
 		  struct rnic_mem_iter *it)
 {
 	u64 off = addr - mr->base + mr->blk_off;
@@ -195,12 +211,8 @@ int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, const struct ib_mr *
 
 	/* Who invalidates waits for our reference. */
 	local_bh_disable();
-	rcu_read_lock();
 	mr = xa_load(&dev->mrs, key >> 8);
-	if (mr && (&mr->ibmr != ibmr || !refcount_inc_not_zero(&mr->refs)))
-		mr = NULL;
-	rcu_read_unlock();
-	if (mr) {
+	if (mr && &mr->ibmr == ibmr && refcount_inc_not_zero(&mr->refs)) {
 		ret = fastreg(mr, pd, key, access);
 		drop_ref(mr);
 	}
@@ -256,9 +268,9 @@ int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote)
  * @ibmr:	the region
  * @udata:	unused
  *
- * Out of reach first: no new access. Then wait for those going on. Then nobody
- * touches the memory any more and it can go. A lookup may still be looking at
- * the struct, and leaves with the RCU grace period.
+ * Out of reach first: no new access, also by those who found it before. Then wait for
+ * the accesses going on. Then nobody touches the memory any more and it can go. A lookup
+ * may still be looking at the struct, and leaves with the RCU grace period.
  *
  * Process context.
  *
@@ -270,6 +282,9 @@ int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct rnic_dev *dev = rnic_dev(ibmr->device);
 
 	xa_erase(&dev->mrs, mr->stag >> 8);
+	/* Out of reach, then the next epoch: pairs with find(). */
+	smp_mb__before_atomic();
+	atomic64_inc(&dev->mr_epoch);
 	drop_ref(mr);
 	wait_for_completion(&mr->idle);
 	rnic_mr_free(mr);

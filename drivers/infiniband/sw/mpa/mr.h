@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Memory regions. Nothing outside mr.c (mr_reg.c included) knows what kind of
- * memory is behind an STag: it asks for a reference, then for an iov_iter.
+ * memory is behind an STag: it asks for a reference, then for the address of each piece,
+ * or for an iov_iter.
  */
 #ifndef _RNIC_MR_H
 #define _RNIC_MR_H
 
 #include <linux/bvec.h>
 #include <linux/completion.h>
+#include <linux/mm.h>
 #include <linux/refcount.h>
 #include <linux/uio.h>
 #include <rdma/ib_verbs.h>
+
+/* All memory has an address of the kernel's. */
+static_assert(IS_ENABLED(CONFIG_INFINIBAND_VIRT_DMA));
 
 struct rnic_dev;
 
@@ -99,10 +104,21 @@ struct rnic_mem_iter {
 };
 
 /**
+ * struct rnic_known - a region that need not be looked for again
+ * @mr:		the region; without a reference, so there may be none any more
+ * @epoch:	rnic_dev.mr_epoch when it was found: it is there while that is the same
+ */
+struct rnic_known {
+	struct rnic_mr *mr;
+	s64 epoch;
+};
+
+/**
  * struct rnic_mem - memory as a queue pair sees it
  * @dev:	its device
  * @pd:		its protection domain
  * @mr:		region accessed last, with a reference and softirqs off, or NULL
+ * @known:	regions found last: to be read from, and for all else
  *
  * Neighbouring segments are mostly of one region, so the access to it lasts until
  * another is asked for, or rnic_mr_put(). That is at the end of a burst, before
@@ -112,13 +128,54 @@ struct rnic_mem {
 	struct rnic_dev *dev;
 	struct ib_pd *pd;
 	struct rnic_mr *mr;
+	struct rnic_known known[2];
 };
 
 struct rnic_mr *rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len,
 			    int access, enum rnic_mr_fault *fault);
 void rnic_mr_end(struct rnic_mem *mem);
-void rnic_mr_iter(struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
+void rnic_mr_iter(const struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
 		  struct rnic_mem_iter *it);
+
+/**
+ * rnic_mr_at() - where octets of a region are
+ * @mr:		region being accessed
+ * @addr:	the first, in the range given to rnic_mr_get()
+ * @n:		how many are wanted, of that range, at least 1; set to how many of them
+ *		are there in one piece, at most a page
+ *
+ * Return: their kernel address.
+ */
+static inline void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *n)
+{
+	u64 off = addr - mr->base + mr->blk_off;
+	u64 size = BIT_ULL(mr->blk_shift), skip = off & (size - 1);
+
+	*n = min_t(u32, *n, PAGE_SIZE);
+	if (mr->kind == RNIC_MR_DMA)
+		return (void *)(uintptr_t)addr;
+	*n = min_t(u64, *n, size - skip);
+	return bvec_virt(&mr->blk[off >> mr->blk_shift]) + skip;
+}
+
+/**
+ * rnic_mr_read() - copy from a region
+ * @mr:		region being accessed
+ * @addr:	first octet, in the range given to rnic_mr_get()
+ * @dst:	where to copy
+ * @len:	octets, in that range
+ */
+static inline void rnic_mr_read(const struct rnic_mr *mr, u64 addr, void *dst, u32 len)
+{
+	const void *at;
+	u32 n;
+
+	for (; len; addr += n, dst += n, len -= n) {
+		n = len;
+		at = rnic_mr_at(mr, addr, &n);
+		memcpy(dst, at, n);
+	}
+}
 
 /* End the access, if there is one. */
 static inline void rnic_mr_put(struct rnic_mem *mem)

@@ -143,6 +143,7 @@ struct rnic_tx {
  * struct rnic_rx - receiving side of a connection
  * @mpa:	FPDU verifier
  * @ddp:	order state
+ * @seg:	header of the segment being handled
  * @rtr:	RTR types one of which the first FPDU may be, set of MPA_RTR_*
  * @first:	no FPDU was accepted yet
  * @frame_due:	the RtR frame comes before the first FPDU
@@ -154,6 +155,7 @@ struct rnic_tx {
 struct rnic_rx {
 	struct mpa_rx mpa;
 	struct ddp_rx ddp;
+	struct ddp_seg seg;
 	u8 rtr;
 	bool first;
 	bool frame_due;

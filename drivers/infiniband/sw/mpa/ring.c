@@ -6,8 +6,8 @@
  * A user ring has no producer or consumer index in shared memory. Each entry
  * carries a VALID flag: user space sets it last, we clear it when the entry is
  * taken (send and receive rings), and the other way round in a completion ring.
- * Everything in such a ring is hostile: an entry is copied once, the flag that
- * made us look is not believed again, and only the copy is validated.
+ * Everything in such a ring is hostile: each field is read once, the flag that
+ * made us look is not believed again, and only what was read is validated.
  *
  * Doorbells. The provider makes a system call for a send only when it finds the
  * entry before the new one not VALID. So we keep the entry last taken VALID
@@ -29,13 +29,6 @@
 
 static_assert(RNIC_MAX_SGE == SIW_MAX_SGE);
 static_assert(RNIC_MAX_INLINE == SIW_MAX_INLINE);
-static_assert(sizeof(struct rnic_sge) == sizeof(struct siw_sge));
-static_assert(offsetof(struct rnic_sge, addr) ==
-	      offsetof(struct siw_sge, laddr));
-static_assert(offsetof(struct rnic_sge, len) ==
-	      offsetof(struct siw_sge, length));
-static_assert(offsetof(struct rnic_sge, lkey) ==
-	      offsetof(struct siw_sge, lkey));
 static_assert(sizeof(struct siw_sqe) == 120);
 static_assert(sizeof(struct siw_rqe) == 112);
 
@@ -141,77 +134,75 @@ static u16 flags_of_user(u16 siw, bool sig_all)
 	return flags;
 }
 
-/**
- * rnic_sge_total() - add up the lengths of a scatter/gather list
- * @sge:	the list
- * @num:	its length
- * @total:	the sum
+/*
+ * Each field is read once. (Copied in one go it would be to the stack, which the kernel
+ * may be built to zero before.)
  *
  * Return: false when no message can be that long.
  */
-bool rnic_sge_total(const struct rnic_sge *sge, u8 num, u32 *total)
+static bool take_sges(struct rnic_sge *to, const struct siw_sge *from, u8 num, u32 *total)
 {
 	u64 sum = 0;
 	u8 i;
 
-	for (i = 0; i < num; i++)
-		sum += sge[i].len;
+	for (i = 0; i < num; i++) {
+		to[i].addr = READ_ONCE(from[i].laddr);
+		to[i].len = READ_ONCE(from[i].length);
+		to[i].lkey = READ_ONCE(from[i].lkey);
+		sum += to[i].len;
+	}
 	*total = sum;
 	return sum <= U32_MAX;
 }
 
 /* Inline data takes the place of the SGEs after the first. */
 static int take_data(struct rnic_wqe *wqe, const struct rnic_op_row *row,
-		     const struct siw_sqe *sqe)
+		     const struct siw_sqe *slot)
 {
+	u8 num_sge = READ_ONCE(slot->num_sge);
+
 	if (wqe->flags & RNIC_WQE_INLINE) {
-		wqe->len = sqe->sge[0].length;
+		wqe->len = READ_ONCE(slot->sge[0].length);
 		if (!row->inl || wqe->len > RNIC_MAX_INLINE)
 			return -EINVAL;
-		memcpy(wqe->inline_data, &sqe->sge[1], wqe->len);
+		memcpy(wqe->inline_data, &slot->sge[1], wqe->len);
 		return 0;
 	}
-	if (sqe->num_sge > row->max_sge)
+	if (num_sge > row->max_sge)
 		return -EINVAL;
-	wqe->num_sge = sqe->num_sge;
-	memcpy(wqe->sge, sqe->sge, wqe->num_sge * sizeof(wqe->sge[0]));
-	return rnic_sge_total(wqe->sge, wqe->num_sge, &wqe->len) ? 0 : -EINVAL;
+	wqe->num_sge = num_sge;
+	return take_sges(wqe->sge, slot->sge, num_sge, &wqe->len) ? 0 : -EINVAL;
 }
 
-/* @sqe is a private copy. */
-static int parse_sqe(struct rnic_wqe *wqe, const struct siw_sqe *sqe,
-		     bool sig_all)
+/* User space may change @slot at any time. */
+static int parse_sqe(struct rnic_wqe *wqe, const struct siw_sqe *slot, bool sig_all)
 {
-	int op = op_of_user(sqe->opcode);
+	int op = op_of_user(READ_ONCE(slot->opcode));
 
-	wqe->id = sqe->id;
+	wqe->id = READ_ONCE(slot->id);
 	wqe->op = RNIC_OP_SEND;
-	wqe->flags = flags_of_user(sqe->flags, sig_all);
+	wqe->flags = flags_of_user(READ_ONCE(slot->flags), sig_all);
 	wqe->num_sge = 0;
-	wqe->rkey = sqe->rkey;
-	wqe->raddr = sqe->raddr;
+	wqe->rkey = READ_ONCE(slot->rkey);
+	wqe->raddr = READ_ONCE(slot->raddr);
 	wqe->len = 0;
 	if (op < 0)
 		return op;
 	wqe->op = op;
-	return take_data(wqe, &rnic_op_table[op], sqe);
+	return take_data(wqe, &rnic_op_table[op], slot);
 }
 
 static int pop_user_sqe(struct rnic_sq *sq, struct rnic_wqe *wqe)
 {
-	struct siw_sqe *slot = next_sqe(sq);
-	struct siw_sqe copy;
+	int ret;
 
-	if (!slot && !rnic_sq_pending(sq))
+	if (!next_sqe(sq) && !rnic_sq_pending(sq))
 		return 0;
-	slot = sqe_at(sq, sq->get);
-	memcpy(&copy, slot, sizeof(copy));
-	/* From here the compiler must not look at the slot again. */
-	barrier();
+	ret = parse_sqe(wqe, sqe_at(sq, sq->get), sq->sig_all);
 	give_back(sq);
 	sq->get++;
 	sq->held = true;
-	return parse_sqe(wqe, &copy, sq->sig_all) ?: 1;
+	return ret ?: 1;
 }
 
 /**
@@ -292,29 +283,32 @@ static struct siw_rqe *rqe_at(const struct rnic_rq *rq, u32 i)
 	return &rq->ring[i & (rq->size - 1)];
 }
 
+static int parse_rqe(struct rnic_rwqe *rwqe, const struct siw_rqe *slot)
+{
+	u8 num_sge = READ_ONCE(slot->num_sge);
+
+	rwqe->id = READ_ONCE(slot->id);
+	rwqe->num_sge = 0;
+	rwqe->len = 0;
+	if (num_sge > RNIC_MAX_SGE)
+		return -EINVAL;
+	rwqe->num_sge = num_sge;
+	return take_sges(rwqe->sge, slot->sge, num_sge, &rwqe->len) ? 0 : -EINVAL;
+}
+
 static int pop_user_rqe(struct rnic_rq *rq, struct rnic_rwqe *rwqe)
 {
 	struct siw_rqe *slot = rqe_at(rq, rq->get);
-	struct siw_rqe copy;
+	int ret;
 
 	/* Pairs with the release by which user space sets VALID. */
 	if (!(smp_load_acquire(&slot->flags) & SIW_WQE_VALID))
 		return 0;
-	memcpy(&copy, slot, sizeof(copy));
-	/* From here the compiler must not look at the slot again. */
-	barrier();
+	ret = parse_rqe(rwqe, slot);
 	/* What was read before the entry is overwritten. */
 	smp_store_release(&slot->flags, 0);
 	rq->get++;
-
-	rwqe->id = copy.id;
-	rwqe->num_sge = 0;
-	rwqe->len = 0;
-	if (copy.num_sge > RNIC_MAX_SGE)
-		return -EINVAL;
-	rwqe->num_sge = copy.num_sge;
-	memcpy(rwqe->sge, copy.sge, rwqe->num_sge * sizeof(rwqe->sge[0]));
-	return rnic_sge_total(rwqe->sge, rwqe->num_sge, &rwqe->len) ? 1 : -EINVAL;
+	return ret ?: 1;
 }
 
 /**

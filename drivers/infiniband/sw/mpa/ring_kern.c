@@ -42,15 +42,20 @@ static u16 flags_of_kernel(int ib, bool sig_all)
 	return flags;
 }
 
-static void copy_sges(struct rnic_sge *to, const struct ib_sge *from, int num)
+/* Return: false when no message can be that long. */
+static bool copy_sges(struct rnic_sge *to, const struct ib_sge *from, int num, u32 *total)
 {
+	u64 sum = 0;
 	int i;
 
 	for (i = 0; i < num; i++) {
 		to[i].addr = from[i].addr;
 		to[i].len = from[i].length;
 		to[i].lkey = from[i].lkey;
+		sum += to[i].len;
 	}
+	*total = sum;
+	return sum <= U32_MAX;
 }
 
 /* A kernel consumer's inline data is at kernel addresses, its lkeys void. */
@@ -80,12 +85,13 @@ static int kernel_data(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
 		return -EINVAL;
 	if (wqe->flags & RNIC_WQE_INLINE)
 		return row->inl ? copy_inline(wqe, wr) : -EINVAL;
-	copy_sges(wqe->sge, wr->sg_list, wr->num_sge);
+	if (!copy_sges(wqe->sge, wr->sg_list, wr->num_sge, &wqe->len))
+		return -EINVAL;
 	wqe->num_sge = wr->num_sge;
 	/* What is invalidated in the end is the sink. */
 	if (wqe->op == RNIC_OP_READ_INV && (wqe->num_sge != 1 || !wqe->sge[0].lkey))
 		return -EINVAL;
-	return rnic_sge_total(wqe->sge, wqe->num_sge, &wqe->len) ? 0 : -EINVAL;
+	return 0;
 }
 
 /* What is particular to an operation: keys, and memory to register. */
@@ -185,8 +191,7 @@ int rnic_rq_push(struct rnic_rq *rq, const struct ib_recv_wr *wr)
 		return -EINVAL;
 	rwqe->id = wr->wr_id;
 	rwqe->num_sge = wr->num_sge;
-	copy_sges(rwqe->sge, wr->sg_list, wr->num_sge);
-	if (!rnic_sge_total(rwqe->sge, rwqe->num_sge, &rwqe->len))
+	if (!copy_sges(rwqe->sge, wr->sg_list, wr->num_sge, &rwqe->len))
 		return -EINVAL;
 	/* The entry before the index. */
 	smp_store_release(&rq->put, rq->put + 1);

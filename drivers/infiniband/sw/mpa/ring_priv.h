@@ -32,9 +32,6 @@ struct rnic_op_row {
 
 extern const struct rnic_op_row rnic_op_table[RNIC_OP_N];
 
-/* ring.c */
-bool rnic_sge_total(const struct rnic_sge *sge, u8 num, u32 *total);
-
 /* ring_mem.c */
 int rnic_rmem_alloc(struct rnic_rmem *mem, size_t size,
 		    struct ib_ucontext *uctx);

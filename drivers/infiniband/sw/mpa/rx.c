@@ -81,23 +81,25 @@ static void payload_init(struct payload *pl, struct pass *p, u32 off)
 /* @n octets at offset @wire of the FPDU, behind those copied before. */
 static int copy_part(struct payload *pl, struct iov_iter *to, u32 wire, u32 n)
 {
-	if (pl->p->whole)
-		return copy_to_iter(pl->p->whole + wire, n, to) == n ? 0 : -EFAULT;
 	pl->at.seq += wire - pl->wire;
 	pl->wire = wire + n;
 	return rnic_sock_copy(pl->p->s, &pl->at, to, n);
 }
 
-/* rnic_fill_fn: the next @n payload octets, Markers left out. */
-static int payload_copy(void *src, struct iov_iter *to, u32 n)
+/*
+ * Piece by piece, Markers left out. Not in line: what the iterator is made of would be
+ * zeroed for each small message.
+ */
+static noinline int copy_parts(struct payload *pl, const struct rnic_mr *mr, u64 addr, u32 n)
 {
-	struct payload *pl = src;
+	struct rnic_mem_iter it;
 	u32 part, wire;
 	int ret;
 
+	rnic_mr_iter(mr, addr, n, ITER_DEST, &it);
 	while (n) {
 		part = min(n, mpa_ulpdu_span(&pl->p->qp->rx.mpa, pl->off, &wire));
-		ret = copy_part(pl, to, wire, part);
+		ret = copy_part(pl, &it.iter, wire, part);
 		if (ret)
 			return ret;
 		pl->off += part;
@@ -106,57 +108,51 @@ static int payload_copy(void *src, struct iov_iter *to, u32 n)
 	return 0;
 }
 
-static enum wire_err tagged_fault(enum rnic_mr_fault fault)
+/* rnic_fill_fn: the next @n payload octets. Most FPDUs are at hand in one piece. */
+static int payload_copy(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
 {
-	switch (fault) {
-	case RNIC_MR_ASSOC:
-		return WIRE_DDP_T_ASSOC;
-	case RNIC_MR_ACCESS:
-		return WIRE_RDMAP_ACCESS;
-	case RNIC_MR_BOUNDS:
-		return WIRE_DDP_T_BOUNDS;
-	case RNIC_MR_WRAP:
-		return WIRE_DDP_T_WRAP;
-	default:
-		return WIRE_DDP_T_STAG;
+	struct payload *pl = src;
+	const u8 *whole = pl->p->whole;
+	u32 part, wire;
+	void *to;
+
+	if (!whole)
+		return copy_parts(pl, mr, addr, n);
+	for (; n; pl->off += part, addr += part, n -= part) {
+		part = min(n, mpa_ulpdu_span(&pl->p->qp->rx.mpa, pl->off, &wire));
+		to = rnic_mr_at(mr, addr, &part);
+		memcpy(to, whole + wire, part);
 	}
+	return 0;
 }
 
-static enum wire_err read_fault(enum rnic_mr_fault fault)
-{
-	switch (fault) {
-	case RNIC_MR_ASSOC:
-		return WIRE_RDMAP_ASSOC;
-	case RNIC_MR_ACCESS:
-		return WIRE_RDMAP_ACCESS;
-	case RNIC_MR_BOUNDS:
-		return WIRE_RDMAP_BOUNDS;
-	case RNIC_MR_WRAP:
-		return WIRE_RDMAP_WRAP;
-	default:
-		return WIRE_RDMAP_STAG;
-	}
-}
+/* What the peer is told of a fault, in a tagged segment and in a Read Request. */
+static const struct {
+	enum wire_err tagged;
+	enum wire_err read;
+} faults[] = {
+	[RNIC_MR_STAG]	 = { WIRE_DDP_T_STAG,	WIRE_RDMAP_STAG },
+	[RNIC_MR_ASSOC]	 = { WIRE_DDP_T_ASSOC,	WIRE_RDMAP_ASSOC },
+	[RNIC_MR_ACCESS] = { WIRE_RDMAP_ACCESS,	WIRE_RDMAP_ACCESS },
+	[RNIC_MR_BOUNDS] = { WIRE_DDP_T_BOUNDS,	WIRE_RDMAP_BOUNDS },
+	[RNIC_MR_WRAP]	 = { WIRE_DDP_T_WRAP,	WIRE_RDMAP_WRAP },
+};
 
 /* Tagged payload to the region it names; nothing to check when it is empty. */
 static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, int access)
 {
 	struct rnic_qp *qp = p->qp;
-	struct rnic_mem_iter it;
 	enum rnic_mr_fault fault;
 	struct payload pl;
 	struct rnic_mr *mr;
-	int ret;
 
 	if (!seg->len)
 		return WIRE_OK;
 	payload_init(&pl, p, seg->hdr_len);
 	mr = rnic_mr_get(&qp->mem, seg->stag, seg->to, seg->len, access, &fault);
 	if (!mr)
-		return tagged_fault(fault);
-	rnic_mr_iter(mr, seg->to, seg->len, ITER_DEST, &it);
-	ret = payload_copy(&pl, &it.iter, seg->len);
-	return ret ? WIRE_DDP_LOCAL : WIRE_OK;
+		return faults[fault].tagged;
+	return payload_copy(&pl, mr, seg->to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
 }
 
 /* In error before the receive is seen to fail, as with rnic_qp_fail(). */
@@ -175,10 +171,11 @@ static bool take_receive(struct rnic_qp *qp)
 	if (!ret)
 		return false;
 	rx->have_rwqe = true;
-	if (ret < 0 || rnic_sgl_init(&rx->sgl, rx->rwqe.sge, rx->rwqe.num_sge)) {
+	if (ret < 0) {
 		receive_failed(qp, IB_WC_LOC_QP_OP_ERR);
 		return false;
 	}
+	rnic_sgl_init(&rx->sgl, rx->rwqe.sge, rx->rwqe.num_sge, rx->rwqe.len);
 	return true;
 }
 
@@ -241,7 +238,7 @@ static enum wire_err rx_read_request(struct rnic_qp *qp, const struct ddp_seg *s
 			return WIRE_RDMAP_ACCESS;
 		if (!rnic_mr_get(&qp->mem, r.src_stag, r.src_to, r.len, IB_ACCESS_REMOTE_READ,
 				 &fault))
-			return read_fault(fault);
+			return faults[fault].read;
 	}
 	return rnic_read_in_push(&qp->readq, &r) ? WIRE_OK : WIRE_DDP_U_NOBUF;
 }
@@ -374,24 +371,24 @@ static enum wire_err rx_fpdu(struct pass *p)
 {
 	struct rnic_qp *qp = p->qp;
 	struct rnic_rx *rx = &qp->rx;
-	struct ddp_seg seg;
+	struct ddp_seg *seg = &rx->seg;
 	enum wire_err err;
 
 	qp->tx.open = true;
-	err = ddp_parse(&seg, rx->mpa.hdr, rx->mpa.hdr_len, rx->mpa.ulpdu_len);
+	err = ddp_parse(seg, rx->mpa.hdr, rx->mpa.hdr_len, rx->mpa.ulpdu_len);
 	if (!err)
-		err = ddp_rx_check(&rx->ddp, &seg);
+		err = ddp_rx_check(&rx->ddp, seg);
 	if (!err)
-		err = handle(p, &seg);
+		err = handle(p, seg);
 	if (err)
 		return err;
-	ddp_rx_accept(&rx->ddp, &seg);
+	ddp_rx_accept(&rx->ddp, seg);
 	rx->first = false;
 	qp->tx.run = 0;
 	rnic_stat_inc(qp->dev, RNIC_STAT_RX_FPDUS);
-	rnic_stat_add(qp->dev, RNIC_STAT_RX_OCTETS, seg.len);
-	if (seg.last)
-		rnic_stat_inc(qp->dev, RNIC_STAT_RX_MSG + seg.opcode);
+	rnic_stat_add(qp->dev, RNIC_STAT_RX_OCTETS, seg->len);
+	if (seg->last)
+		rnic_stat_inc(qp->dev, RNIC_STAT_RX_MSG + seg->opcode);
 	return WIRE_OK;
 }
 

@@ -7,34 +7,6 @@
 #include "sgl.h"
 
 /**
- * rnic_sgl_init() - start at the first octet of a list
- * @sgl:	the cursor
- * @sge:	the list; must outlive the cursor
- * @num:	its length
- *
- * Return: 0, -EINVAL for too many SGEs, or -EMSGSIZE when no message can be
- * that long.
- */
-int rnic_sgl_init(struct rnic_sgl *sgl, const struct rnic_sge *sge, u8 num)
-{
-	u64 sum = 0;
-	u8 i;
-
-	if (num > RNIC_MAX_SGE)
-		return -EINVAL;
-	for (i = 0; i < num; i++)
-		sum += sge[i].len;
-	if (sum > U32_MAX)
-		return -EMSGSIZE;
-	sgl->sge = sge;
-	sgl->num = num;
-	sgl->cur = 0;
-	sgl->off = 0;
-	sgl->left = sum;
-	return 0;
-}
-
-/**
  * rnic_sgl_check() - may all of the list be accessed, at this moment?
  * @mem:	the queue pair's memory
  * @sgl:	the list, from any position
@@ -71,21 +43,19 @@ static u32 next_piece(struct rnic_sgl *sgl, u32 n)
 	return min(n, sgl->sge[sgl->cur].len - sgl->off);
 }
 
-static int fill_piece(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, unsigned int dir,
-		      rnic_fill_fn fill, void *src, enum rnic_mr_fault *fault)
+static __always_inline int
+fill_piece(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, int access, rnic_fill_fn fill,
+	   void *src, enum rnic_mr_fault *fault)
 {
 	const struct rnic_sge *sge = &sgl->sge[sgl->cur];
-	int access = dir == ITER_DEST ? IB_ACCESS_LOCAL_WRITE : 0;
 	u64 addr = sge->addr + sgl->off;
-	struct rnic_mem_iter it;
 	struct rnic_mr *mr;
 	int ret;
 
 	mr = rnic_mr_get(mem, sge->lkey, addr, n, access, fault);
 	if (!mr)
 		return -EACCES;
-	rnic_mr_iter(mr, addr, n, dir, &it);
-	ret = fill(src, &it.iter, n);
+	ret = fill(src, mr, addr, n);
 	if (ret)
 		return ret;
 	sgl->off += n;
@@ -93,8 +63,9 @@ static int fill_piece(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, unsigne
 	return 0;
 }
 
-static int walk(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, unsigned int dir,
-		rnic_fill_fn fill, void *src, enum rnic_mr_fault *fault)
+static __always_inline int
+walk_list(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, int access, rnic_fill_fn fill,
+	  void *src, enum rnic_mr_fault *fault)
 {
 	u32 piece;
 	int ret;
@@ -104,7 +75,7 @@ static int walk(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, unsigned int 
 		return -EMSGSIZE;
 	for (; n; n -= piece) {
 		piece = next_piece(sgl, n);
-		ret = fill_piece(mem, sgl, piece, dir, fill, src, fault);
+		ret = fill_piece(mem, sgl, piece, access, fill, src, fault);
 		if (ret)
 			return ret;
 	}
@@ -112,12 +83,11 @@ static int walk(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, unsigned int 
 }
 
 /* @src is where to copy to, and moves on. */
-static int copy_out(void *src, struct iov_iter *from, u32 n)
+static int copy_out(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
 {
 	u8 **dst = src;
 
-	if (!copy_from_iter_full(*dst, n, from))
-		return -EFAULT;
+	rnic_mr_read(mr, addr, *dst, n);
 	*dst += n;
 	return 0;
 }
@@ -132,14 +102,14 @@ static int copy_out(void *src, struct iov_iter *from, u32 n)
  *
  * Context as for rnic_mr_get().
  *
- * Return: 0; -EACCES; -EMSGSIZE when fewer octets are left; -EFAULT.
+ * Return: 0; -EACCES; -EMSGSIZE when fewer octets are left.
  */
 int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n,
 		       enum rnic_mr_fault *fault)
 {
 	u8 *to = dst;
 
-	return walk(mem, sgl, n, ITER_SOURCE, copy_out, &to, fault);
+	return walk_list(mem, sgl, n, 0, copy_out, &to, fault);
 }
 
 /**
@@ -159,5 +129,5 @@ int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u3
 int rnic_sgl_fill(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, rnic_fill_fn fill,
 		  void *src, enum rnic_mr_fault *fault)
 {
-	return walk(mem, sgl, n, ITER_DEST, fill, src, fault);
+	return walk_list(mem, sgl, n, IB_ACCESS_LOCAL_WRITE, fill, src, fault);
 }

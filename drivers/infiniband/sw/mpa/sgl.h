@@ -14,7 +14,7 @@
 #define RNIC_MAX_SGE	6
 
 /**
- * struct rnic_sge - a piece of local memory; laid out as in the user ABI
+ * struct rnic_sge - a piece of local memory
  * @addr:	address in the region of @lkey
  * @len:	octets
  * @lkey:	STag
@@ -44,16 +44,33 @@ struct rnic_sgl {
 /**
  * typedef rnic_fill_fn - writes the next octets of a source
  * @src:	the source, as given to rnic_sgl_fill()
- * @to:		where to; at least @n octets long
- * @n:		octets
+ * @mr:		region to write to, being accessed
+ * @addr:	where in it
+ * @n:		octets, at least 1
  *
  * Called with softirqs off; must not sleep.
  *
  * Return: 0, or a negative errno that rnic_sgl_fill() hands back.
  */
-typedef int (*rnic_fill_fn)(void *src, struct iov_iter *to, u32 n);
+typedef int (*rnic_fill_fn)(void *src, const struct rnic_mr *mr, u64 addr, u32 n);
 
-int rnic_sgl_init(struct rnic_sgl *sgl, const struct rnic_sge *sge, u8 num);
+/**
+ * rnic_sgl_init() - start at the first octet of a list
+ * @sgl:	the cursor
+ * @sge:	the list; must outlive the cursor
+ * @num:	its length
+ * @len:	octets in all of it
+ */
+static inline void rnic_sgl_init(struct rnic_sgl *sgl, const struct rnic_sge *sge, u8 num,
+				 u32 len)
+{
+	sgl->sge = sge;
+	sgl->num = num;
+	sgl->cur = 0;
+	sgl->off = 0;
+	sgl->left = len;
+}
+
 int rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *sgl, int access,
 		   enum rnic_mr_fault *fault);
 int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n,

@@ -140,6 +140,37 @@ static struct sk_buff *settle(struct sock *sk, struct rnic_cursor *at, u32 *off)
 	return NULL;
 }
 
+/* What a buffer holds from @off on, if it is one piece. Small messages come so. */
+static const u8 *only_piece(const struct sk_buff *skb, u32 off)
+{
+	const u8 *data;
+
+	if (!skb_is_nonlinear(skb))
+		return skb->data + off;
+	if (skb_headlen(skb) || skb_has_frag_list(skb) || skb_shinfo(skb)->nr_frags != 1)
+		return NULL;
+	data = skb_frag_address_safe(&skb_shinfo(skb)->frags[0]);
+	return data ? data + off : NULL;
+}
+
+/* Not in line: its state would be zeroed for each small message. */
+static noinline bool walk_buffer(struct rnic_cursor *at, u32 off, rnic_piece_fn piece, void *ctx)
+{
+	struct skb_seq_state st;
+	bool go = true;
+	const u8 *data;
+	u32 len, done = 0;
+
+	skb_prepare_seq_read(at->skb, off, at->skb->len, &st);
+	while (go && (len = skb_seq_read(done, &data, &st))) {
+		at->seq += len;
+		done += len;
+		go = piece(ctx, data, len);
+	}
+	skb_abort_seq_read(&st);
+	return go;
+}
+
 /**
  * rnic_sock_walk() - show the unread stream piece by piece
  * @s:		socket, locked
@@ -150,21 +181,20 @@ static struct sk_buff *settle(struct sock *sk, struct rnic_cursor *at, u32 *off)
 void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn piece, void *ctx)
 {
 	struct sock *sk = s->sock->sk;
-	struct skb_seq_state st;
 	struct sk_buff *skb;
 	bool go = true;
 	const u8 *data;
-	u32 off, len, done;
+	u32 off, len;
 
 	while (go && (skb = settle(sk, at, &off))) {
-		skb_prepare_seq_read(skb, off, skb->len, &st);
-		done = 0;
-		while (go && (len = skb_seq_read(done, &data, &st))) {
-			at->seq += len;
-			done += len;
-			go = piece(ctx, data, len);
+		data = only_piece(skb, off);
+		if (!data) {
+			go = walk_buffer(at, off, piece, ctx);
+			continue;
 		}
-		skb_abort_seq_read(&st);
+		len = skb->len - off;
+		at->seq += len;
+		go = piece(ctx, data, len);
 	}
 }
 

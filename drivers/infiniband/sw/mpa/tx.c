@@ -78,6 +78,12 @@ static void drop_chunk(struct rnic_tx *tx)
 		rnic_chunk_put(&tx->img);
 }
 
+/* Octets in the last segment of @len. (A division takes as long as much of what is here.) */
+static u32 in_segment(u32 len, u32 emss)
+{
+	return len < emss ? len : len % emss;
+}
+
 /* One FPDU of @n payload octets at the end of the image, which has the room. */
 static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 {
@@ -105,7 +111,7 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 	}
 	part = mpa_tx_end(&tx->mpa);
 	tx->img.fill += part;
-	tx->seg_used = (tx->seg_used + part) % tx->emss;
+	tx->seg_used = in_segment(tx->seg_used + part, tx->emss);
 	tx->left -= n;
 	tx->seg.to += n;
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_FPDUS);
@@ -236,7 +242,7 @@ static bool measure_segment(struct rnic_qp *qp, struct rnic_sock *s)
 		rnic_sock_cut(s);
 	}
 	tx->emss = emss;
-	tx->seg_used = (rnic_sock_seg_used(s, emss) + tx->held) % emss;
+	tx->seg_used = in_segment(rnic_sock_seg_used(s, emss) + tx->held, emss);
 	return true;
 }
 

@@ -83,8 +83,7 @@ static enum ib_wc_status check_sgl(struct rnic_qp *qp, int access)
 
 	if (tx->wqe.flags & RNIC_WQE_INLINE)
 		return IB_WC_SUCCESS;
-	if (rnic_sgl_init(&tx->sgl, tx->wqe.sge, tx->wqe.num_sge))
-		return IB_WC_LOC_LEN_ERR;
+	rnic_sgl_init(&tx->sgl, tx->wqe.sge, tx->wqe.num_sge, tx->wqe.len);
 	if (rnic_sgl_check(&qp->mem, &tx->sgl, access, &fault))
 		return IB_WC_LOC_PROT_ERR;
 	return IB_WC_SUCCESS;
@@ -270,16 +269,12 @@ bool rnic_tx_next(struct rnic_qp *qp)
 static enum rnic_mr_fault copy_response(struct rnic_qp *qp, void *dst, u32 n)
 {
 	struct rnic_tx *tx = &qp->tx;
-	struct rnic_mem_iter it;
 	enum rnic_mr_fault fault;
 	struct rnic_mr *mr;
-	size_t got;
 
 	mr = rnic_mr_get(&qp->mem, tx->src, tx->src_to, n, IB_ACCESS_REMOTE_READ, &fault);
 	if (mr) {
-		rnic_mr_iter(mr, tx->src_to, n, ITER_SOURCE, &it);
-		got = copy_from_iter(dst, n, &it.iter);
-		fault = got == n ? RNIC_MR_OK : RNIC_MR_BOUNDS;
+		rnic_mr_read(mr, tx->src_to, dst, n);
 		tx->src_to += n;
 	}
 	return fault;
