@@ -83,7 +83,9 @@ count() {
 	local name=$1 file=$2 status=$3 good bad why=''
 	shift 3
 	[ -e "$file" ] || : > "$file"
-	read -r good bad < <(awk "$@" -f "$TOP/scripts/tap.awk" "$file")
+	read -r good bad < <(awk "$@" -f "$TOP/scripts/tap.awk" "$file" 2> "$OUT/failed")
+	cat "$OUT/failed" >&2
+	heads "$name" < "$OUT/failed" >> "$OUT/failures"
 	if [ -z "$status" ]; then
 		bad=$((bad + 1))
 		why="it did not reach its end"
@@ -92,6 +94,13 @@ count() {
 		why="ended with status $status"
 	fi
 	note "$name" "$good" "$bad" "$why"
+}
+
+# heads NAME: what failed, and the first that is said of each
+heads() {
+	awk -v name="$1" '
+		/^# FAILED: / { print name ": " substr($0, 11); left = 3; next }
+		left-- > 0 { print "    " $0 }' | cut -c1-150
 }
 
 unit_tests() {
@@ -362,11 +371,16 @@ check_requirements() {
 	count "the table of requirements" "$OUT/requirements" $status
 }
 
-# The summary and the total
+# The summary, the total, and between them what failed: some see no more of a long log
+# than its last lines.
 finish() {
 	echo
 	printf '%s\n' "${summary[@]}"
 	echo
+	if [ -s "$OUT/failures" ]; then
+		head -n 40 "$OUT/failures"
+		echo
+	fi
 	echo "$passed passed, $failed failed"
 	[ "$failed" = 0 ]
 }

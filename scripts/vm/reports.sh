@@ -52,6 +52,8 @@ check)
 	cat /proc/lockdep_stats > "$found"
 	lockdep_on
 	result $? "lockdep is still on" "$found"
+	# It turns itself off, too, when one of these is used up.
+	awk '/\[max:/ { print "# " $0 }' /proc/lockdep_stats
 	if kmemleak_on; then
 		leaks > "$found" && [ ! -s "$found" ]
 		result $? "no leak for kmemleak" "$found"
