@@ -32,8 +32,8 @@ static const char * const events[] = {
 static const char * const actions[] = {
 	[MPA_DO_REQUEST] = "Request", [MPA_DO_RETRY] = "retry", [MPA_DO_ASK] = "ask",
 	[MPA_DO_RTR] = "RtR", [MPA_DO_ATTACH] = "attach", [MPA_DO_ATTACH_OPEN] = "open",
-	[MPA_DO_REPLY] = "Reply", [MPA_DO_REJECT] = "Reject",
-	[MPA_DO_TERMINATE] = "Terminate", [MPA_DO_TELL] = "tell",
+	[MPA_DO_REJECT] = "Reject", [MPA_DO_TERMINATE] = "Terminate",
+	[MPA_DO_TELL] = "tell", [MPA_DO_REPLY] = "Reply",
 	[MPA_DO_CLOSE] = "close", [MPA_DO_ABORT] = "abort",
 };
 
@@ -75,7 +75,7 @@ static const struct {
 	/* NEG-28, CONN-15 */
 	{ "rejected", "wait reply", "tell", "linger" },
 	/* NEG-25, NEG-30, CONN-11 */
-	{ "accept", "wait consumer", "attach Reply tell", "operating" },
+	{ "accept", "wait consumer", "attach tell Reply", "operating" },
 	/* NEG-23, NEG-24 */
 	{ "reject", "wait consumer", "Reject", "linger" },
 	/* P2P-41: a Terminate where FPDUs may be sent; GAP-05: else a reject */

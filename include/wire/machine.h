@@ -96,10 +96,11 @@ enum mpa_event {
  * @MPA_DO_ATTACH:	bind the queue pair; it sends nothing before it received
  *			a valid FPDU (NEG-30), or the RtR frame if one is due
  * @MPA_DO_ATTACH_OPEN:	bind the queue pair; it may send at once
- * @MPA_DO_REPLY:	send the accepting Reply
  * @MPA_DO_REJECT:	send a rejecting Reply
  * @MPA_DO_TERMINATE:	send a Terminate
  * @MPA_DO_TELL:	tell the consumer how the startup ended
+ * @MPA_DO_REPLY:	send the accepting Reply; the consumer knows by now, so what the
+ *			peer does next cannot reach him first
  * @MPA_DO_CLOSE:	tell the consumer that the connection is over
  * @MPA_DO_ABORT:	reset TCP, unless it was closed gracefully and has all
  * @MPA_ACTIONS:	how many
@@ -115,10 +116,10 @@ enum mpa_action {
 	MPA_DO_RTR,
 	MPA_DO_ATTACH,
 	MPA_DO_ATTACH_OPEN,
-	MPA_DO_REPLY,
 	MPA_DO_REJECT,
 	MPA_DO_TERMINATE,
 	MPA_DO_TELL,
+	MPA_DO_REPLY,
 	MPA_DO_CLOSE,
 	MPA_DO_ABORT,
 	MPA_ACTIONS

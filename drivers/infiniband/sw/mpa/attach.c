@@ -41,6 +41,7 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->rx.rtr = open ? 0 : agreed->rtr;
 	qp->rx.first = true;
 	qp->rx.frame_due = !open && agreed->rtr_frame;
+	qp->begun = false;
 	qp->closing = false;
 	qp->parted = false;
 	qp->fin = false;
@@ -66,8 +67,8 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
  * @open:	FPDUs may be sent at once, else not before a valid one was received, or
  *		the RtR frame if that is agreed
  *
- * The worker is not woken and socket events still go to the endpoint, see
- * rnic_ep_operate().
+ * Worker and doorbells leave the stream to the startup, and socket events still go to
+ * the endpoint, until rnic_qp_begin().
  *
  * Context: process.
  * Return: 0, -EINVAL when the queue pair is not in a state for it, -ENOMEM.
@@ -112,13 +113,13 @@ bool rnic_qp_must_flush(struct rnic_qp *qp)
 	return ret;
 }
 
-/* The connection with a reference, or NULL. */
+/* The connection with a reference, or NULL, also while its startup has the stream. */
 struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp)
 {
 	struct rnic_ep *ep;
 
 	spin_lock_bh(&qp->lock);
-	ep = qp->ep ? rnic_ep_get(qp->ep) : NULL;
+	ep = qp->ep && qp->begun ? rnic_ep_get(qp->ep) : NULL;
 	spin_unlock_bh(&qp->lock);
 	return ep;
 }

@@ -187,6 +187,8 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
  * @qp:	queue pair, socket events go to it
  * @ep:	its endpoint, locked
  *
+ * Who woke the worker before this did so in vain: what for is looked at here.
+ *
  * Context: process, without I/O.
  */
 void rnic_qp_begin(struct rnic_qp *qp, struct rnic_ep *ep)
@@ -194,6 +196,9 @@ void rnic_qp_begin(struct rnic_qp *qp, struct rnic_ep *ep)
 	bool kick = true;
 
 	rnic_sock_lock(&ep->s);
+	spin_lock_bh(&qp->lock);
+	qp->begun = true;
+	spin_unlock_bh(&qp->lock);
 	if (is_small(qp, ep))
 		kick = look(qp, &ep->s) || rnic_tx_run(qp, &ep->s, RNIC_INLINE_MAX, false) ||
 		       qp->closing || qp->rx.eof;

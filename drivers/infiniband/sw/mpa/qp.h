@@ -178,6 +178,7 @@ struct rnic_rx {
  * @busy:	has or had a connection since RESET
  * @setup:	gets one at this moment, or is reset: its data path is the one's who does
  *		that
+ * @begun:	the startup is through with the stream; under @lock
  * @parted:	the consumer closed, whatever came then; under @lock
  * @fin:	our FIN was asked for (state SQD)
  * @ending:	only what is left moves, and a deadline watches that it does
@@ -224,6 +225,7 @@ struct rnic_qp {
 	struct rnic_ep *ep;
 	bool busy;
 	bool setup;
+	bool begun;
 	bool parted;
 	bool fin;
 	bool ending;

@@ -146,10 +146,10 @@ static int (*const actions[MPA_ACTIONS])(struct rnic_ep *ep, int status) = {
 	[MPA_DO_RTR]		= do_rtr,
 	[MPA_DO_ATTACH]		= do_attach,
 	[MPA_DO_ATTACH_OPEN]	= do_attach_open,
-	[MPA_DO_REPLY]		= do_reply,
 	[MPA_DO_REJECT]		= do_reject,
 	[MPA_DO_TERMINATE]	= do_terminate,
 	[MPA_DO_TELL]		= do_tell,
+	[MPA_DO_REPLY]		= do_reply,
 	[MPA_DO_CLOSE]		= do_close,
 	[MPA_DO_ABORT]		= do_abort,
 };
