@@ -171,15 +171,15 @@ struct rnic_rx {
  * @dev:	device
  * @refs:	one for being there, one for each reference of iw_cm
  * @idle:	completed when @refs is 0
- * @lock:	protects @state, @ep, @busy and @setup; BH off
+ * @lock:	protects @state, @ep, @busy, @setup, @begun and @parted; BH off
  * @state:	see rnic_qp_modify()
  * @ep:		connection, with a reference, or NULL; cleared with the socket
  *		locked too, so whoever holds that may go on
  * @busy:	has or had a connection since RESET
  * @setup:	gets one at this moment, or is reset: its data path is the one's who does
  *		that
- * @begun:	the startup is through with the stream; under @lock
- * @parted:	the consumer closed, whatever came then; under @lock
+ * @begun:	the startup is through with the stream
+ * @parted:	the consumer closed, whatever came then
  * @fin:	our FIN was asked for (state SQD)
  * @ending:	only what is left moves, and a deadline watches that it does
  * @moved:	octets acknowledged and received when the deadline was set
