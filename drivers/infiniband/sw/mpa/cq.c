@@ -26,10 +26,14 @@
 /* Looks that a single completion that had its event is left alone for. */
 #define TOLD_LOOKS	3
 
+/*
+ * By a timer, not by work: each look of a worker would take a processor from the programs,
+ * and the scheduler moves them about then.
+ */
 static void watch(struct rnic_cq *cq, unsigned long pause)
 {
 	cq->pause = min_t(unsigned long, pause, LATE_MAX);
-	queue_delayed_work(rnic_wq, &cq->late, cq->pause);
+	mod_timer(&cq->late, jiffies + cq->pause);
 }
 
 /*
@@ -51,9 +55,9 @@ static bool leave_alone(struct rnic_cq *cq)
 	return cq->told && cq->looks++ < TOLD_LOOKS;
 }
 
-static void late_look(struct work_struct *work)
+static void late_look(struct timer_list *timer)
 {
-	struct rnic_cq *cq = container_of(work, struct rnic_cq, late.work);
+	struct rnic_cq *cq = container_of(timer, struct rnic_cq, late);
 	bool unread, call = false;
 
 	spin_lock_irq(&cq->lock);
@@ -111,7 +115,7 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	if (call && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
 	/* A user's context is the channel, if there is one. */
-	if (cq->ring.user && ibcq->cq_context)
+	if (cq->ring.user && ibcq->cq_context && !timer_pending(&cq->late))
 		watch(cq, 1);
 	return ret;
 }
@@ -159,7 +163,7 @@ int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -ENOMEM;
 
 	spin_lock_init(&cq->lock);
-	INIT_DELAYED_WORK(&cq->late, late_look);
+	timer_setup(&cq->late, late_look, 0);
 	ret = rnic_cq_ring_init(&cq->ring, attr->cqe, rnic_udata_uctx(udata));
 	if (ret)
 		goto uncharge;
@@ -189,7 +193,7 @@ int rnic_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct rnic_cq *cq = rnic_cq(ibcq);
 
-	cancel_delayed_work_sync(&cq->late);
+	timer_delete_sync(&cq->late);
 	rnic_cq_ring_free(&cq->ring);
 	rnic_dev_uncharge(rnic_dev(ibcq->device), RNIC_OBJ_CQ);
 	return 0;

@@ -6,7 +6,7 @@
 #define _RNIC_CQ_H
 
 #include <linux/spinlock.h>
-#include <linux/workqueue.h>
+#include <linux/timer.h>
 #include <rdma/ib_verbs.h>
 #include <compat/verbs.h>
 
@@ -30,7 +30,7 @@ struct rnic_cq {
 	bool broken;
 	bool told;
 	u32 looks;
-	struct delayed_work late;
+	struct timer_list late;
 	unsigned long pause;
 };
 
