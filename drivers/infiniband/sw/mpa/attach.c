@@ -113,7 +113,7 @@ bool rnic_qp_must_flush(struct rnic_qp *qp)
 	return ret;
 }
 
-/* The connection with a reference, or NULL, also while its startup has the stream. */
+/* The connection with a reference; NULL without one, or while its startup has the stream. */
 struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp)
 {
 	struct rnic_ep *ep;

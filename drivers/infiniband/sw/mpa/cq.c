@@ -44,15 +44,14 @@ static bool tell(struct rnic_cq *cq, bool solicited)
 {
 	bool call = rnic_cq_ring_disarm(&cq->ring, solicited);
 
-	cq->told = call && cq->ring.user && rnic_cq_ring_lone(&cq->ring);
-	cq->looks = 0;
+	cq->spare = call && cq->ring.user && rnic_cq_ring_lone(&cq->ring) ? TOLD_LOOKS : 0;
 	return call;
 }
 
 /* May it be that the program, told of the only completion there is, is about to poll it? */
 static bool leave_alone(struct rnic_cq *cq)
 {
-	return cq->told && cq->looks++ < TOLD_LOOKS;
+	return cq->spare && cq->spare--;
 }
 
 static void late_look(struct timer_list *timer)

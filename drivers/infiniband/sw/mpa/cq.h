@@ -18,18 +18,17 @@
  * @lock:	protects the rest; taken with interrupts off; innermost
  * @ring:	completions
  * @broken:	a completion was lost, and the consumer told
- * @told:	the newest completion was the only one unread when it had its event
- * @looks:	late looks since then
+ * @spare:	late looks yet that leave the newest completion alone: it had its event, and
+ *		was the only one unread
  * @late:	looks for a late arming, user CQs only
- * @pause:	jiffies until it looks again; its own
+ * @pause:	jiffies until it looks again; set by who starts @late
  */
 struct rnic_cq {
 	struct ib_cq ibcq;
 	spinlock_t lock; /* see above */
 	struct rnic_cq_ring ring;
 	bool broken;
-	bool told;
-	u32 looks;
+	u8 spare;
 	struct timer_list late;
 	unsigned long pause;
 };
