@@ -18,6 +18,7 @@ WHO=${WHO:-mpa}
 connections=1,10,100,1000
 regions=1,100,10000,100000
 outstanding=1,4,16,64
+moderated=1,4,16,32
 GROWTH_ROWS=${GROWTH_ROWS:-
 	connections:send:64:1000:3000:$connections
 	connections:write:64:1000:3000:$connections
@@ -27,7 +28,8 @@ GROWTH_ROWS=${GROWTH_ROWS:-
 	outstanding:send:64:1000:3000:$outstanding
 	outstanding:write:64:1000:3000:$outstanding
 	outstanding:read:64:1000:3000:$outstanding
-	outstanding:read:4096:1000:3000:$outstanding}
+	outstanding:read:4096:1000:3000:$outstanding
+	moderated:read:64:1000:3000:$moderated}
 GROWTH_LIMIT=${GROWTH_LIMIT:-2}
 OUT=${OUT:-$TOP/bench}
 mkdir -p "$OUT"

@@ -9,6 +9,7 @@
  *   connections  connections, used in turn, one request outstanding in all
  *   regions      memory regions on each side, used in turn
  *   outstanding  requests under way on one connection
+ *   moderated    requests to each completion that is asked for, 64 under way
  *
  * OP is send, write or read, of SIZE octets. For each COUNT one line, "COUNT NS":
  * time of the processors that was not idle, kernel and user space of both ends, for
@@ -65,6 +66,7 @@ struct end {
 static struct end a = { .name = "a" }, b = { .name = "b" };
 static struct rdma_cm_id *listener;
 static size_t size = 64;
+static size_t moderation = 1;	/* requests to a completion that is asked for */
 
 static void __attribute__((noreturn, format(printf, 1, 2))) fail(const char *fmt, ...)
 {
@@ -245,24 +247,31 @@ static void grow_regions(size_t count)
 
 /* ---- the load ----------------------------------------------------------- */
 
-/* A message goes over the next connection, and names regions far from the last. */
-static void post_one(enum ibv_wr_opcode op, uint64_t number)
+/*
+ * A message goes over the next connection, and names regions far from the last. Its
+ * wr_id says how many requests it completes, 0 when its completion is not asked for.
+ */
+static void post_one(enum ibv_wr_opcode op, uint64_t number, bool last)
 {
+	static size_t silent;
+	bool asked = ++silent == moderation || last;
 	struct ibv_mr *from = a.mr[number * 7919 % a.mrs];
 	struct ibv_mr *to = b.mr[number * 7919 % b.mrs];
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)a.mem, .length = size, .lkey = from->lkey,
 	};
 	struct ibv_send_wr wr = {
-		.wr_id = number,
+		.wr_id = asked ? silent : 0,
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = op,
-		.send_flags = IBV_SEND_SIGNALED,
+		.send_flags = asked ? IBV_SEND_SIGNALED : 0,
 		.wr.rdma = { .remote_addr = (uintptr_t)b.mem, .rkey = to->rkey },
 	};
 	struct ibv_send_wr *bad;
 
+	if (asked)
+		silent = 0;
 	check(!ibv_post_send(a.id[number % a.ids]->qp, &wr, &bad), "post_send: %m");
 }
 
@@ -274,12 +283,11 @@ static bool collect(struct end *e)
 
 	check(n >= 0, "poll_cq");
 	for (i = 0; i < n; i++) {
-		check(wc[i].status == IBV_WC_SUCCESS, "%s: message %llu: %s", e->name,
-		      (unsigned long long)wc[i].wr_id,
-		      ibv_wc_status_str(wc[i].status));
+		check(wc[i].status == IBV_WC_SUCCESS, "%s: after %llu messages: %s", e->name,
+		      (unsigned long long)e->completed, ibv_wc_status_str(wc[i].status));
 		if (e == &b)
 			post_recv(wc[i].wr_id);
-		e->completed++;
+		e->completed += e == &a ? wc[i].wr_id : 1;
 	}
 	return n;
 }
@@ -333,8 +341,8 @@ static void run(enum ibv_wr_opcode op, uint64_t count, size_t depth)
 	a.completed = 0;
 	b.completed = 0;
 	while (done(op) < count) {
-		while (posted < count && posted < done(op) + depth)
-			post_one(op, posted++);
+		for (; posted < count && posted < done(op) + depth; posted++)
+			post_one(op, posted, posted + 1 == count);
 		wait_some();
 	}
 }
@@ -477,7 +485,7 @@ static enum ibv_wr_opcode opcode(const char *name)
 static void grow(const char *mode, enum ibv_wr_opcode op, uint64_t few, uint64_t many,
 		 size_t count)
 {
-	size_t depth = 1;
+	size_t depth = !strcmp(mode, "moderated") ? DEPTH : 1;
 
 	if (!strcmp(mode, "connections"))
 		grow_connections(count);
@@ -485,6 +493,8 @@ static void grow(const char *mode, enum ibv_wr_opcode op, uint64_t few, uint64_t
 		grow_regions(count);
 	else if (!strcmp(mode, "outstanding") && count <= DEPTH)
 		depth = count;
+	else if (!strcmp(mode, "moderated") && count < DEPTH)
+		moderation = count;
 	else
 		fail("no such mode, or too much: %s %zu", mode, count);
 	printf("%zu ", count);
