@@ -103,6 +103,32 @@ musts_without_test() {
 	}'
 }
 
+# scenarios: "NAME ID" for each id in a scenario's text: (A-01, A-03 to A-05)
+scenarios() {
+	scripts/e2e/guest.sh -l | awk '
+	match($0, /\([A-Z0-9]+-[0-9][^()]*\)/) {
+		n = split(substr($0, RSTART + 1, RLENGTH - 2), list, /, /)
+		for (i = 1; i <= n; i++) {
+			split(list[i], id, /-| to /)
+			last = list[i] ~ / to / ? id[4] : id[2]
+			for (j = id[2] + 0; j <= last + 0; j++)
+				printf "%s %s-%02d\n", $1, id[1], j
+		}
+	}'
+}
+
+rows_without_scenario() {
+	local name id shown
+	shown=$(rows | awk -F ';' '{
+		n = split($4, test, " ")
+		for (i = 1; i <= n; i++)
+			print test[i], $1
+	}')
+	scenarios | while read -r name id; do
+		[[ $'\n'$shown$'\n' == *$'\n'"$name $id"$'\n'* ]] || echo "$id: $name shows it"
+	done
+}
+
 # results TAP...: "NAME good" or "NAME bad", a suite's case as SUITE.CASE, a fuzzer
 # as fuzz_TARGET
 results() {
@@ -146,6 +172,7 @@ fi
 verdict "each id once, none missing" < <(wrong_ids)
 verdict "each function is there" < <(unknown_functions)
 verdict "each MUST has function and test, or cannot apply" < <(musts_without_test)
+verdict "each id a scenario names names it" < <(rows_without_scenario)
 verdict "each test named ran and passed" < <(not_shown "$@")
 echo "1..$number"
 [ "$failed" = 0 ]

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# The RtR frame of seed 003, local errors of the startup, and how connections end.
+# The RtR frame (HIST-16), local errors of the startup, and how connections end.
 
 # startup_test NAME SECONDS TEXT: a test of peer_rtr_frame.py
 startup_test() {
@@ -23,8 +23,8 @@ startup_test half_close 60 "Reads asked for before a FIN are answered after it (
 startup_test half_close_stalls 60 "a half-closed peer that takes nothing is given up (CONN-17)"
 startup_test last_words 60 "what is posted before a disconnect arrives (CONN-20)"
 startup_test unread 60 "unread octets do not reset a Terminate or a reject away (CONN-20)"
-startup_test after_reject 60 "TCP after a reject, both roles (NEG-24, NEG-28)"
-startup_test streaming 60 "octets before MPA, and who is the initiator (CONN-01, CONN-02)"
+startup_test after_reject 60 "TCP after a reject, both roles"
+startup_test streaming 60 "octets before MPA, and who is the initiator (CONN-13)"
 startup_test reset_at_once 60 "connections reset before a Request are counted (CONN-24)"
 startup_test boundary 60 "FIN between FPDUs and inside one (GAP-08, CONN-18)"
 

@@ -59,7 +59,7 @@ def bad_replies():
 
 @test
 def refusals():
-    """R=1, with what the peer says about it; R counts before all else (NEG-28, HIST-21)"""
+    """R=1, with what the peer says about it; R counts before all else (HIST-21)"""
     for pd in b"", b"busy", bytes(range(255)):
         for build in frame(REPLY, C | R, 1, pd), \
                 enhanced(REPLY, C | R, PEER | 32, OFFER_WRITE | 64, pd):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""peer_rtr_frame.py NAME...: the RtR frame of seed 003, and how connections end.
+"""peer_rtr_frame.py NAME...: the RtR frame (HIST-16), and how connections end.
 
 Either role; the device is the responder where a test begins with serving(), else
 the initiator.
@@ -365,7 +365,7 @@ def unread():
 
 @test
 def after_reject():
-    """TCP after a reject, either way: it ends by FIN, not by a reset (NEG-24, NEG-28)"""
+    """TCP after a reject, either way: it ends by FIN, not by a reset"""
     with serving():
         with call() as conn:
             conn.send(frame(REQUEST, C, 1, b"x"))
@@ -383,7 +383,7 @@ def after_reject():
 
 @test
 def streaming():
-    """There is no streaming mode: octets before a Request end it (CONN-01, CONN-13)"""
+    """There is no streaming mode: octets before a Request end it (CONN-13)"""
     with serving() as program:
         for octets in b"hello\n", b"M", b"MPA ID Req FramE":
             with Moves(startups_failed=1), call() as conn:
@@ -393,7 +393,7 @@ def streaming():
                     conn.send(b"Z")
                 conn.ended()
         assert not program.seen(), "the program was told"
-    # whoever listens at TCP is the responder (CONN-02)
+    # whoever listens at TCP is the responder
     with Moves(startups_failed=1), Called() as caller:
         caller.conn.send(frame(REQUEST, C))
         caller.refused("CONNECT_ERROR", -71)
