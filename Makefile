@@ -31,7 +31,7 @@ check:
 	scripts/check.sh
 
 unit:
-	scripts/deps.sh build
+	scripts/deps.sh unit
 	$(MAKE) -C kunit/user check
 
 fuzz:

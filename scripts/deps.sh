@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# deps.sh [build|check|fuzz|debug|vng|bench|lint]...: installs the Debian packages a target
+# deps.sh [build|unit|check|fuzz|debug|vng|bench|lint]...: installs the Debian packages a target
 # needs and this machine lacks, by name. Says nothing when nothing is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -12,6 +12,9 @@ packages() {
 	case $1 in
 	build)
 		echo make gcc libc6-dev linux-headers-amd64
+		;;
+	unit)
+		echo make gcc libc6-dev
 		;;
 	check)
 		packages build
@@ -42,7 +45,7 @@ packages() {
 		echo linux-source-6.1 xz-utils perl sparse shellcheck
 		;;
 	*)
-		die "usage: deps.sh [build|check|fuzz|debug|vng|bench|lint]..."
+		die "usage: deps.sh [build|unit|check|fuzz|debug|vng|bench|lint]..."
 		;;
 	esac
 }

@@ -82,7 +82,7 @@ enum wire_err {
  * @layer:	Terminate layer
  * @etype:	Terminate error type
  * @code:	Terminate error code
- * @name:	short name for counters and tracepoints, lower case, underscores
+ * @name:	short name for tests and debuggers, lower case, underscores
  */
 struct wire_err_row {
 	u8 layer;

@@ -93,8 +93,28 @@ struct mpa_tx {
 	u32 left;
 };
 
+/**
+ * mpa_tx_init() - a direction of the stream begins
+ * @tx:		state
+ * @markers:	insert Markers
+ * @crc:	send CRC32C, else zeros
+ */
 void mpa_tx_init(struct mpa_tx *tx, bool markers, bool crc);
+
+/**
+ * mpa_tx_begin() - begin an FPDU
+ * @tx:		state, between two FPDUs
+ * @buf:	room for mpa_fpdu_size() octets
+ * @ulpdu_len:	octets that will be written
+ */
 void mpa_tx_begin(struct mpa_tx *tx, u8 *buf, u32 ulpdu_len);
+
+/**
+ * mpa_tx_put() - write octets of the ULPDU
+ * @tx:		state, within an FPDU
+ * @data:	the next octets
+ * @len:	their number; what would go beyond @ulpdu_len is left out
+ */
 void mpa_tx_put(struct mpa_tx *tx, const void *data, u32 len);
 
 /**

@@ -163,6 +163,7 @@ void rnic_chunk_put(struct rnic_chunk *chunk)
 	chunk->page = NULL;
 }
 
+/* Return: 0, or -ENOMEM. */
 int rnic_chunk_init(void)
 {
 	stocks = alloc_percpu(struct stocks);

@@ -32,8 +32,9 @@
  */
 static void watch(struct rnic_cq *cq, unsigned long pause)
 {
-	cq->pause = min_t(unsigned long, pause, LATE_MAX);
-	mod_timer(&cq->late, jiffies + cq->pause);
+	pause = min_t(unsigned long, pause, LATE_MAX);
+	WRITE_ONCE(cq->pause, pause);
+	mod_timer(&cq->late, jiffies + pause);
 }
 
 /*
@@ -67,7 +68,7 @@ static void late_look(struct timer_list *timer)
 	if (call && cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	if (unread)
-		watch(cq, call ? 1 : cq->pause * 2);
+		watch(cq, call ? 1 : READ_ONCE(cq->pause) * 2);
 }
 
 /**

@@ -15,13 +15,13 @@
 /**
  * struct rnic_cq - a completion queue
  * @ibcq:	what ib_core sees; allocated and freed by it
- * @lock:	protects the rest; taken with interrupts off; innermost
+ * @lock:	protects @ring, @broken and @spare; taken with interrupts off; innermost
  * @ring:	completions
  * @broken:	a completion was lost, and the consumer told
  * @spare:	late looks yet that leave the newest completion alone: it had its event, and
  *		was the only one unread
  * @late:	looks for a late arming, user CQs only
- * @pause:	jiffies until it looks again; set by who starts @late
+ * @pause:	jiffies until it looks again; of who started @late last, in no order
  */
 struct rnic_cq {
 	struct ib_cq ibcq;

@@ -99,7 +99,7 @@ struct rnic_cm_dev {
  * @dead:	taken down, only the struct is left
  * @ndev:	the network device, NULL once that or we are gone; read under RCU,
  *		changed under RTNL
- * * @ndev_tracker: our reference to @ndev
+ * @ndev_tracker: our reference to @ndev
  * @net:	namespace of @ndev; no reference: valid while @ndev is there
  * @ifindex:	of @ndev, constant
  * @gid:	the one GID, what rdma_cm finds in @ndev; under RTNL

@@ -268,8 +268,8 @@ static int catch_up(struct rnic_dev *dev)
  *
  * Process context, without RTNL.
  *
- * Return: 0; -EEXIST when @ndev has one of ours or the name is taken; -ENODEV
- * when @ndev is on its way out; or another negative errno.
+ * Return: 0; -EEXIST when @ndev has one of ours; -ENFILE when the name is taken, as
+ * ib_core has it; -ENODEV when @ndev is on its way out; or another negative errno.
  */
 int rnic_dev_create(const char *name, struct net_device *ndev)
 {

@@ -46,6 +46,7 @@ void rnic_ep_kick(struct rnic_ep *ep)
 		rnic_ep_put(ep);
 }
 
+/* rnic_sock_event_fn of a startup and of a lingering socket. sk_callback_lock is held. */
 void rnic_ep_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
 {
 	rnic_ep_kick(container_of(s, struct rnic_ep, s));

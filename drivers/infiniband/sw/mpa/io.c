@@ -38,6 +38,7 @@ struct workqueue_struct *rnic_wq;
  */
 struct workqueue_struct *rnic_startup_wq;
 
+/* Return: 0, or -ENOMEM. */
 int rnic_io_init(void)
 {
 	rnic_wq = alloc_workqueue("rdma_mpa", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
@@ -377,6 +378,7 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	return over;
 }
 
+/* rnic_qp.work: receive, send, end. Queued by rnic_qp_kick(). */
 void rnic_qp_work(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(work, struct rnic_qp, work);

@@ -79,6 +79,7 @@ static void listener_free(struct kref *ref)
 	kfree(l);
 }
 
+/* Context: process; the last reference of the cm_id may end it. */
 void rnic_listener_put(struct rnic_listener *l)
 {
 	kref_put(&l->ref, listener_free);

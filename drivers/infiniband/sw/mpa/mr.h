@@ -118,7 +118,7 @@ struct rnic_known {
  * @dev:	its device
  * @pd:		its protection domain
  * @mr:		region accessed last, with a reference and softirqs off, or NULL
- * @known:	regions found last: to be read from, and for all else
+ * @known:	regions found last: 0 for what needs a right, 1 to read from locally
  *
  * Neighbouring segments are mostly of one region, so the access to it lasts until
  * another is asked for, or rnic_mr_put(). That is at the end of a burst, before

@@ -362,11 +362,13 @@ int rnic_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
+/* ib_device_ops.iw_add_ref; also the endpoint's reference. Any context. */
 void rnic_qp_add_ref(struct ib_qp *ibqp)
 {
 	refcount_inc(&rnic_qp(ibqp)->refs);
 }
 
+/* ib_device_ops.iw_rem_ref. Any context. rnic_qp_destroy() waits for the last. */
 void rnic_qp_rem_ref(struct ib_qp *ibqp)
 {
 	struct rnic_qp *qp = rnic_qp(ibqp);

@@ -169,7 +169,7 @@ struct rnic_rx {
  * struct rnic_qp - a queue pair
  * @ibqp:	what ib_core sees; allocated and freed by it
  * @dev:	device
- * @refs:	one for being there, one for each reference of iw_cm
+ * @refs:	one for being there, one for each reference of iw_cm and the endpoint's
  * @idle:	completed when @refs is 0
  * @lock:	protects @state, @ep, @busy, @setup, @begun and @parted; BH off
  * @state:	see rnic_qp_modify()

@@ -432,7 +432,8 @@ static bool rx_piece(void *ctx, const u8 *data, u32 len)
 }
 
 /*
- * The frame of seed 003 behind our Reply: it says that the peer is ready, no more.
+ * The RtR frame of the 2007 proposal (HIST-16) behind our Reply: it says that the peer is
+ * ready, no more.
  *
  * Return: it has come, and FPDUs may follow.
  */

@@ -360,7 +360,8 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
  * rnic_sock_close() - unhook and release
  * @s:	a socket, or none
  *
- * What was queued is still sent, then FIN.
+ * What was queued is still sent, then FIN. Where octets lie unread TCP resets the
+ * connection instead.
  *
  * Context: process.
  */
@@ -487,6 +488,7 @@ struct net_device *rnic_sock_local_netdev(struct net *net, const struct sockaddr
 	return __ip_dev_find(net, ((const struct sockaddr_in *)local)->sin_addr.s_addr, true);
 }
 
+/* Does TCP's connection stand, both ways? Any context; a hint unless locked. */
 bool rnic_sock_established(const struct rnic_sock *s)
 {
 	return inet_sk_state_load(s->sock->sk) == TCP_ESTABLISHED;

@@ -16,8 +16,8 @@
  * @lock:	protects the rest, consumer and kernel producer sides; taken with
  *		interrupts off
  * @rq:		receive work requests
- * @max_wr:	as asked for
- * @max_sge:	as asked for
+ * @max_wr:	as granted
+ * @max_sge:	as granted
  * @limit:	fewer receives than this fire the limit event; 0: not armed
  */
 struct rnic_srq {

@@ -230,7 +230,7 @@ static void enter(struct rnic_ep *ep, enum mpa_state state)
  * What cannot be carried out becomes a local error, code 5 where there is a
  * Terminate to carry it (P2P-41). No table row for that has an action that fails.
  *
- * Return: 0; -EINVAL when the event means nothing now; another -errno when it
+ * Return: 0; -EINVAL when the event means nothing now; also another -errno when it
  * became a local error.
  */
 int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)

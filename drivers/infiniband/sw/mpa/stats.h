@@ -11,7 +11,7 @@
 
 /**
  * enum rnic_stat - index of a counter
- * @RNIC_STAT_TX_FPDUS: FPDUs handed to TCP
+ * @RNIC_STAT_TX_FPDUS: FPDUs encoded, a Terminate's left out
  * @RNIC_STAT_RX_FPDUS: FPDUs received whole
  * @RNIC_STAT_TX_OCTETS: DDP payload sent
  * @RNIC_STAT_RX_OCTETS: DDP payload placed
@@ -40,7 +40,7 @@
  *
  * The two message blocks are in the order of the RDMAP opcodes, so that
  * RNIC_STAT_TX_MSG + opcode is the counter of that opcode. A message is counted
- * when its last octet was sent or placed.
+ * when its last octet was encoded or placed.
  */
 enum rnic_stat {
 	RNIC_STAT_TX_FPDUS,
