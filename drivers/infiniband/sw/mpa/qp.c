@@ -276,6 +276,26 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 	}
 }
 
+/*
+ * What brought it into error has woken the worker, which takes the connection. While the
+ * startup has the stream the worker leaves it alone, and is woken again then.
+ */
+static void await_end_of_connection(struct rnic_qp *qp)
+{
+	struct rnic_ep *ep;
+	unsigned int noio;
+
+	spin_lock_bh(&qp->lock);
+	ep = qp->ep && !qp->begun ? rnic_ep_get(qp->ep) : NULL;
+	spin_unlock_bh(&qp->lock);
+	if (ep) {
+		noio = rnic_ep_lock(ep);
+		rnic_ep_unlock(ep, noio);
+		rnic_ep_put(ep);
+	}
+	flush_work(&qp->work);
+}
+
 /**
  * rnic_qp_modify() - ib_device_ops.modify_qp
  * @ibqp:	queue pair
@@ -294,10 +314,9 @@ int rnic_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	/* What brought it into error has woken the worker, which takes the connection. */
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET &&
 	    rnic_qp_state(qp) == IB_QPS_ERR)
-		flush_work(&qp->work);
+		await_end_of_connection(qp);
 	spin_lock_bh(&qp->lock);
 	if (mask & IB_QP_STATE)
 		ret = change_state(qp, attr->qp_state);
