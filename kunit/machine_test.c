@@ -83,11 +83,11 @@ static const struct {
 	{ "local error", "wait reply", "Terminate tell", "linger" },
 	{ "local error", "wait request", "Reject", "linger" },
 	{ "local error", "wait consumer", "Reject", "linger" },
-	/* NEG-34, NEG-35 */
+	/* NEG-34, NEG-35; a good Request is answered (NEG-23) */
 	{ "time over", "connecting", "tell", "done" },
 	{ "time over", "wait reply", "tell", "done" },
 	{ "time over", "wait request", "", "done" },
-	{ "time over", "wait consumer", "", "done" },
+	{ "time over", "wait consumer", "Reject", "linger" },
 	{ "time over", "linger", "abort", "done" },
 	{ "consumer gone", "connecting", "tell", "done" },
 	{ "consumer gone", "wait reply", "tell", "done" },

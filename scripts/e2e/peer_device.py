@@ -155,8 +155,8 @@ def listener(address=None):
     return program
 
 
-def call(address=None):
-    return Conn(socket.create_connection((address or Way.addresses[1], PORT), 5 * SLOW))
+def call(address=None, port=PORT):
+    return Conn(socket.create_connection((address or Way.addresses[1], port), 5 * SLOW))
 
 
 def opened(request=ECHO, address=None, piece=None):

@@ -4,10 +4,10 @@ import contextlib
 import time
 
 from peer import (
-    ANY, C, Conn, F1, F2, F5, F7, F9, M, OFFER_READ, OFFER_SEND, OFFER_WRITE, PEER, R, READ,
-    REPLY, REQUEST, S, SEND, SLOW, V6, WRITE, enhanced, frame, now, until, untagged)
+    ANY, C, Conn, F1, F2, F5, F7, F9, M, OFFER_READ, OFFER_SEND, OFFER_WRITE, PEER, PORT, R,
+    READ, REPLY, REQUEST, S, SEND, SLOW, V6, WRITE, Way, enhanced, frame, now, until, untagged)
 from peer_device import (
-    ECHO, HELLO, Moves, Settings, call, main, opened, say_rtr, serving, test)
+    ECHO, HELLO, Moves, Program, Settings, call, counter, main, opened, say_rtr, serving, test)
 
 
 # Request, and what the Reply has to be: flags, revision, IRD word, ORD word
@@ -125,6 +125,39 @@ def many_silent():
             program.expect("DISCONNECTED")
             for conn in silent:
                 conn.ended()
+
+
+@test
+def two_ports():
+    """The ports of a device share its room: no one port keeps it (CONN-22)"""
+    with serving() as program, Program() as other:
+        other.tell("listen", Way.addresses[1], PORT + 1)
+        other.expect("listens")
+        with Settings(startup_timeout_ms=400 * int(SLOW), max_pending=1), \
+                contextlib.ExitStack() as stack:
+            before = counter("startups_timeout")
+            for _ in range(12):
+                stack.enter_context(call())
+            until(lambda: counter("pending_overflow"), "nobody waits")
+            with call(port=PORT + 1) as conn:
+                conn.send(ECHO)
+                assert conn.startup().key == REPLY
+            assert counter("startups_timeout") - before <= 4, "others had their turn first"
+        assert not program.seen(), "the program was told"
+
+
+@test
+def no_answer():
+    """The program does not answer in time: we reject, the caller goes (NEG-23, NEG-34)"""
+    with serving() as program, Settings(startup_timeout_ms=300):
+        for request in frame(REQUEST, C, 1, b"w"), enhanced(REQUEST, C, PEER, OFFER_WRITE, b"w"):
+            with Moves(startups_timeout=1, startups_rejected=0), call() as conn:
+                conn.send(request)
+                program.expect("CONNECT_REQUEST")
+                reply = conn.startup()
+                assert (reply.key, reply.flags & R, reply.pd) == (REPLY, R, b"")
+                conn.ended()
+                assert not conn.was_reset
 
 
 @test
