@@ -72,13 +72,22 @@ rping_mtu_change() {
 scenario rping_lo 40 "a device on lo, both ends on it"
 rping_lo() {
 	dirty
-	# Not 127.0.0.1: rdma_cm binds that to the first device it knows, whatever
-	# its network device, and mixes two devices up as soon as there are two.
+	# Not 127.0.0.1: rdma_cm calls that by the first device it knows, whatever its
+	# network device. See rping_loopback.
 	ip -n a address add 10.99.0.1/32 dev lo
 	ip -n a address add fd99::1/128 dev lo nodad
 	link_add mpalo a lo
 	rping_sizes a a 10.99.0.1
 	rping_pair a a fd99::1 1000
+	link_delete mpalo
+}
+
+scenario rping_loopback 40 "127.0.0.1 and ::1, with a device on lo that is not the first"
+rping_loopback() {
+	dirty
+	link_add mpalo a lo
+	rping_pair a a 127.0.0.1 1000
+	rping_pair a a ::1 1000
 	link_delete mpalo
 }
 

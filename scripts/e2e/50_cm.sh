@@ -17,11 +17,9 @@ cm_ipv6() {
 }
 
 # A caller that is closed takes the other end for an old one: none is.
-scenario cm_pending 40 "more callers than max_pending: they wait, and none falls back"
-cm_pending() {
+# many_call: to mpa1, which has room for two
+many_call() {
 	local before fallback
-	dirty
-	echo 2 > /sys/class/infiniband/mpa1/mpa/max_pending
 	before=$(hw_counter mpa1 pending_overflow)
 	fallback=$(hw_counter mpa0 startups_fallback)
 	new_port
@@ -30,6 +28,34 @@ cm_pending() {
 	[ "$(hw_counter mpa1 pending_overflow)" -gt "$before" ] || fail "nobody had to wait"
 	[ "$(hw_counter mpa0 startups_fallback)" = "$fallback" ] ||
 		fail "a caller fell back to revision 1"
+}
+
+scenario cm_pending 60 "more callers than max_pending: they wait, and none falls back"
+cm_pending() {
+	dirty
+	echo 2 > /sys/class/infiniband/mpa1/mpa/max_pending
+	many_call
+	link_add mpalo b lo		# on the same port, with all its room
+	many_call
+	link_delete mpalo
+}
+
+scenario cm_own_host 40 "127.0.0.1 and ::1 are the own namespace's, whose device it may be"
+cm_own_host() {
+	local address
+	for address in 127.0.0.1 ::1; do
+		new_port
+		# rdma_cm takes the first device for these, and mpa0 is a's
+		serve lure a python3 -c "import socket
+at = socket.getaddrinfo('$address', $PORT)[0]
+socket.create_server(at[4], family=at[0]).accept()"
+		# not rping, which hangs when rdma_connect() itself fails
+		try client b ucmatose -c 1 -s "$address" -p "$PORT"
+		[ "$STATUS" != 0 ] || fail "who answered?"
+		grep -q "Cannot assign requested address" "$WORK/client.log" || fail "no such error"
+		is_running lure || fail "a call came from another namespace"
+		stop lure || :
+	done
 }
 
 scenario cm_tos 40 "a type of service for each direction, over IPv4 and IPv6"

@@ -16,7 +16,9 @@
  * rnic_ep_publish().
  */
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
+#include <rdma/rdma_cm.h>
 
 #include "cm.h"
 #include "dev.h"
@@ -182,6 +184,24 @@ static void set_depths(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 }
 
 /**
+ * rnic_cm_net() - the namespace of the program that connects or listens
+ * @cm_id:	what iw_cm made for it, within iw_connect or iw_create_listen
+ *
+ * iw_cm does not tell it, so this reads what iw_cm keeps for its caller. That caller is
+ * rdma_cm: it alone calls iw_cm_connect() and iw_cm_listen(), and what it leaves there is a
+ * struct rdma_id_private, which begins with the struct rdma_cm_id. A consumer that came to
+ * iw_cm without rdma_cm would have to be told apart here; there never was one.
+ *
+ * Return: the namespace; the program's reference holds it.
+ */
+struct net *rnic_cm_net(const struct iw_cm_id *cm_id)
+{
+	const struct rdma_cm_id *id = cm_id->context;
+
+	return id->route.addr.dev_addr.net;
+}
+
+/**
  * rnic_cm_start_connect() - let TCP connect
  * @ep:	endpoint with @cm_id and without a socket, @lock held
  *
@@ -237,7 +257,12 @@ static int connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	set_depths(ep, param);
 	mpa_request(&ep->req, &ep->own, param->private_data_len);
 	ret = prepare(ep, &ep->req, param);
-	return ret ? ret : rnic_cm_start_connect(ep);
+	if (ret)
+		return ret;
+	/* To 127.0.0.1 rdma_cm takes any device, and that would be another host's. */
+	if (!net_eq(ep->dev->net, rnic_cm_net(ep->cm_id)))
+		return -EADDRNOTAVAIL;
+	return rnic_cm_start_connect(ep);
 }
 
 /**

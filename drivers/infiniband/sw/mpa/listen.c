@@ -13,14 +13,12 @@
  * under listen_lock. A listener lives until it stops listening and the last
  * connection that came through it was reported or is gone.
  */
-#include <linux/inet.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/iw_cm.h>
-#include <rdma/rdma_cm.h>
 
 #include "cm.h"
 #include "dev.h"
@@ -42,7 +40,7 @@
  * @v6only:	an IPv6 wildcard without IPv4
  * @s:		socket
  * @work:	accepts
- * @full:	calls wait, for no device has room
+ * @full:	calls wait, for the device of the first has no room
  * @listeners:	devices
  */
 struct rnic_port {
@@ -99,18 +97,32 @@ static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_st
 	return a4->sin_port == b4->sin_port && a4->sin_addr.s_addr == b4->sin_addr.s_addr;
 }
 
+/*
+ * Is the device one of many that rdma_cm asks for this address? It asks them all,
+ * in whatever namespace, and when one refuses the program hears nothing anywhere.
+ */
+static bool asks_all(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *v6 = (const void *)addr;
+	__be32 v4 = ((const struct sockaddr_in *)addr)->sin_addr.s_addr;
+
+	if (addr->ss_family == AF_INET6)
+		return ipv6_addr_any(&v6->sin6_addr) || ipv6_addr_loopback(&v6->sin6_addr);
+	return ipv4_is_zeronet(v4) || ipv4_is_loopback(v4);
+}
+
 /* The listener for a connection to @local, with a reference, or NULL. */
 static struct rnic_listener *choose(struct rnic_port *port, const struct sockaddr_storage *local)
 {
 	struct rnic_listener *l, *found = NULL;
-	bool any = inet_addr_is_any((struct sockaddr *)&port->addr);
+	bool all = asks_all(&port->addr);
 	struct net_device *ndev;
 
 	lockdep_assert_held(&ports_lock);
 	ndev = rnic_sock_local_netdev(port->net, local);
 	list_for_each_entry(l, &port->listeners, node) {
 		/* No owner is not the owner of a device that lost its own. */
-		if (!any || (ndev && rcu_access_pointer(l->dev->ndev) == ndev)) {
+		if (!all || (ndev && rcu_access_pointer(l->dev->ndev) == ndev)) {
 			found = l;
 			break;
 		}
@@ -121,30 +133,13 @@ static struct rnic_listener *choose(struct rnic_port *port, const struct sockadd
 	return found;
 }
 
-/*
- * Half-open startups are bounded, so that silent peers cannot fill memory. A call beyond
- * that comes here only where the port has other devices, which have room.
- */
-static bool charge_pending(struct rnic_dev *dev)
-{
-	if (atomic_inc_return(&dev->cm.pending) <= READ_ONCE(dev->set.max_pending))
-		return true;
-	atomic_dec(&dev->cm.pending);
-	rnic_stat_inc(dev, RNIC_STAT_PENDING_OVERFLOW);
-	return false;
-}
-
 static struct rnic_ep *responder(struct rnic_listener *l)
 {
-	struct rnic_ep *ep;
+	struct rnic_ep *ep = rnic_ep_new(l->dev, false);
 
-	if (!charge_pending(l->dev))
+	if (!ep)
 		return NULL;
-	ep = rnic_ep_new(l->dev, false);
-	if (!ep) {
-		atomic_dec(&l->dev->cm.pending);
-		return NULL;
-	}
+	atomic_inc(&l->dev->cm.pending);
 	ep->pending = 1;
 	ep->listener = l;
 	return ep;
@@ -153,24 +148,14 @@ static struct rnic_ep *responder(struct rnic_listener *l)
 /*
  * An accepted connection becomes an endpoint of the device it is meant for.
  *
- * Return: the endpoint with a reference, or NULL: the connection was closed.
+ * Return: the endpoint with a reference, or NULL: for want of memory.
  */
-static struct rnic_ep *welcome(struct rnic_port *port, struct rnic_sock *s)
+static struct rnic_ep *welcome(struct rnic_listener *l, const struct rnic_sock *s)
 {
-	struct sockaddr_storage local;
-	struct rnic_listener *l = NULL;
-	struct rnic_ep *ep;
+	struct rnic_ep *ep = responder(l);
 
-	/* The peer may be gone by now: that is a startup that failed. */
-	if (!rnic_sock_local_addr(s, &local))
-		l = choose(port, &local);
-	ep = l ? responder(l) : NULL;
-	if (!ep) {
-		if (l)
-			rnic_listener_put(l);
-		rnic_sock_close(s);
+	if (!ep)
 		return NULL;
-	}
 	rnic_ep_get(ep);
 	mutex_lock(&ep->lock);
 	ep->s = *s;
@@ -180,48 +165,61 @@ static struct rnic_ep *welcome(struct rnic_port *port, struct rnic_sock *s)
 	return ep;
 }
 
+/* Half-open startups are bounded, so that silent peers cannot fill memory. */
 static bool has_room(const struct rnic_dev *dev)
 {
 	return atomic_read(&dev->cm.pending) < READ_ONCE(dev->set.max_pending);
 }
 
-static void set_full(struct rnic_port *port, bool full)
+/* @busy: the device of the call that waits first, which has no room, or NULL */
+static void set_full(struct rnic_port *port, struct rnic_dev *busy)
 {
-	struct rnic_listener *l;
-
-	if (full == port->full)
+	if (!busy == !port->full)
 		return;
-	port->full = full;
-	WRITE_ONCE(full_ports, full ? full_ports + 1 : full_ports - 1);
-	if (!full)
-		return;
-	list_for_each_entry(l, &port->listeners, node)
-		rnic_stat_inc(l->dev, RNIC_STAT_PENDING_OVERFLOW);
+	port->full = busy;
+	WRITE_ONCE(full_ports, busy ? full_ports + 1 : full_ports - 1);
+	if (busy)
+		rnic_stat_inc(busy, RNIC_STAT_PENDING_OVERFLOW);
 }
 
 /*
- * May accept() be asked? With no room a call stays in TCP's queue. Were it accepted, and
- * closed, the caller would take us for one that knows revision 1 only (P2P-47).
+ * Accept the call that waits first, for the device it is meant for. Without room there it
+ * stays in TCP's queue, and others behind it. Were it accepted, and closed, the caller would
+ * take us for one that knows revision 1 only (P2P-47). One for no device of ours is closed.
  *
- * Return: 0; without room -EBUSY, when a call waits, or -EAGAIN: one that comes now is told.
+ * Return: the endpoint with a reference, NULL when the call was closed, or an error:
+ * -EAGAIN without a call, and one that comes is told; -EBUSY without room.
  */
-static int may_accept(struct rnic_port *port)
+static struct rnic_ep *take_call(struct rnic_port *port)
 {
+	struct sockaddr_storage local;
+	struct rnic_ep *ep = NULL;
+	struct rnic_sock s = {};
 	struct rnic_listener *l;
-	bool room, call;
+	bool room;
+	int ret;
 
-	mutex_lock(&ports_lock);
-	room = list_empty(&port->listeners);
-	list_for_each_entry(l, &port->listeners, node)
-		room = room || has_room(l->dev);
-	call = rnic_sock_has_call(&port->s);
-	set_full(port, call && !room);
-	mutex_unlock(&ports_lock);
-	if (room)
-		return 0;
-	return call ? -EBUSY : -EAGAIN;
+	lockdep_assert_held(&ports_lock);
+	ret = rnic_sock_call(&port->s, &local);
+	if (ret) {
+		set_full(port, NULL);
+		return ERR_PTR(ret);
+	}
+	l = choose(port, &local);
+	room = !l || has_room(l->dev);
+	set_full(port, room ? NULL : l->dev);
+	ret = room ? rnic_sock_accept(&port->s, &s) : -EBUSY;
+	if (!ret && l)
+		ep = welcome(l, &s);
+	if (ep)
+		return ep;
+	rnic_sock_close(&s);
+	if (l)
+		rnic_listener_put(l);
+	return ERR_PTR(ret);
 }
 
+/* In turn: the ports of a device share its room. */
 static void look_again(struct work_struct *work)
 {
 	struct rnic_port *port;
@@ -230,6 +228,7 @@ static void look_again(struct work_struct *work)
 	list_for_each_entry(port, &ports, node)
 		if (port->full)
 			mod_delayed_work(rnic_startup_wq, &port->work, 0);
+	list_rotate_left(&ports);
 	mutex_unlock(&ports_lock);
 }
 
@@ -247,19 +246,14 @@ void rnic_listen_room(void)
 static int accept_some(struct rnic_port *port)
 {
 	struct rnic_ep *ep;
-	int ret, n;
+	int n;
 
 	for (n = 0; n < ACCEPTS; n++) {
-		struct rnic_sock s = {};
-
-		ret = may_accept(port);
-		if (!ret)
-			ret = rnic_sock_accept(&port->s, &s);
-		if (ret)
-			return ret;
 		mutex_lock(&ports_lock);
-		ep = welcome(port, &s);
+		ep = take_call(port);
 		mutex_unlock(&ports_lock);
+		if (IS_ERR(ep))
+			return PTR_ERR(ep);
 		if (!ep)
 			continue;
 		/* What came before the socket was hooked was reported to nobody. */
@@ -275,8 +269,8 @@ static int accept_some(struct rnic_port *port)
  * who call fast.
  *
  * When accept fails, mostly for want of memory, or there is no room, the connections
- * still wait and TCP tells of new ones only: come again for them. -EINVAL is the end,
- * somebody killed the socket (ss -K).
+ * still wait and TCP tells of new ones only: come again for them. None waits on a socket
+ * that was killed (ss -K).
  */
 static void port_work(struct work_struct *work)
 {
@@ -285,7 +279,7 @@ static void port_work(struct work_struct *work)
 	int ret = accept_some(port);
 
 	memalloc_noio_restore(noio);
-	if (ret != -EAGAIN && ret != -EINVAL)
+	if (ret != -EAGAIN)
 		queue_delayed_work(rnic_startup_wq, &port->work, ret ? ACCEPT_AGAIN : 0);
 }
 
@@ -362,41 +356,13 @@ static void listener_remove(struct rnic_listener *l)
 	list_del(&l->node);
 	last = list_empty(&port->listeners);
 	if (last) {
-		set_full(port, false);
+		set_full(port, NULL);
 		list_del(&port->node);
 	}
 	mutex_unlock(&ports_lock);
 	if (last)
 		port_close(port);
 	mutex_unlock(&listen_lock);
-}
-
-/*
- * The namespace of the program that listens. iw_cm does not tell it, so this reads
- * what iw_cm keeps for its caller. That caller is rdma_cm: its cma_iw_listen() is
- * the only one of iw_cm_listen(), and what it leaves there is a struct
- * rdma_id_private, which begins with the struct rdma_cm_id. A consumer that came to
- * iw_cm without rdma_cm would have to be told apart here; there never was one.
- */
-static struct net *listener_net(const struct iw_cm_id *cm_id)
-{
-	const struct rdma_cm_id *id = cm_id->context;
-
-	return id->route.addr.dev_addr.net;
-}
-
-/*
- * Is the device one of many that rdma_cm asks for this address? It asks them all,
- * in whatever namespace, and when one refuses the program hears nothing anywhere.
- */
-static bool asks_all(const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in6 *v6 = (const void *)addr;
-	__be32 v4 = ((const struct sockaddr_in *)addr)->sin_addr.s_addr;
-
-	if (addr->ss_family == AF_INET6)
-		return ipv6_addr_any(&v6->sin6_addr) || ipv6_addr_loopback(&v6->sin6_addr);
-	return ipv4_is_zeronet(v4) || ipv4_is_loopback(v4);
 }
 
 /*
@@ -407,7 +373,7 @@ static bool asks_all(const struct sockaddr_storage *addr)
  */
 static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backlog)
 {
-	struct net *net = listener_net(l->cm_id);
+	struct net *net = rnic_cm_net(l->cm_id);
 	unsigned int noio;
 	int ret;
 

@@ -306,17 +306,6 @@ err:
 }
 
 /**
- * rnic_sock_has_call() - would rnic_sock_accept() find one?
- * @listener:	a listening socket
- *
- * Return: yes, at this moment.
- */
-bool rnic_sock_has_call(const struct rnic_sock *listener)
-{
-	return !reqsk_queue_empty(&inet_csk(listener->sock->sk)->icsk_accept_queue);
-}
-
-/**
  * rnic_sock_accept() - take one connection from a listener
  * @listener:	a listening socket
  * @s:		to be filled in; not hooked
@@ -411,6 +400,48 @@ static void unmap(struct sockaddr_storage *addr)
 	in.sin_addr.s_addr = in6->sin6_addr.s6_addr32[3];
 	memset(addr, 0, sizeof(*addr));
 	memcpy(addr, &in, sizeof(in));
+}
+
+static void child_addr(const struct sock *sk, struct sockaddr_storage *local)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)local;
+	struct sockaddr_in *in = (struct sockaddr_in *)local;
+
+	memset(local, 0, sizeof(*local));
+	local->ss_family = sk->sk_family;
+	if (sk->sk_family != AF_INET6) {
+		in->sin_port = inet_sk(sk)->inet_sport;
+		in->sin_addr.s_addr = sk->sk_rcv_saddr;
+		return;
+	}
+	in6->sin6_port = inet_sk(sk)->inet_sport;
+	in6->sin6_addr = sk->sk_v6_rcv_saddr;
+	in6->sin6_scope_id = ipv6_iface_scope_id(&in6->sin6_addr, sk->sk_bound_dev_if);
+}
+
+/**
+ * rnic_sock_call() - whom does the caller want whom rnic_sock_accept() would take?
+ * @listener:	a listening socket; nobody else accepts from it
+ * @local:	the address he called
+ *
+ * Context: process.
+ * Return: 0, or -EAGAIN when nobody calls.
+ */
+int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local)
+{
+	struct request_sock_queue *queue = &inet_csk(listener->sock->sk)->icsk_accept_queue;
+	int ret = -EAGAIN;
+
+	/* Who stops listening takes the calls away under this lock, one by one. */
+	spin_lock_bh(&queue->rskq_lock);
+	if (queue->rskq_accept_head) {
+		child_addr(queue->rskq_accept_head->sk, local);
+		ret = 0;
+	}
+	spin_unlock_bh(&queue->rskq_lock);
+	if (!ret)
+		unmap(local);
+	return ret;
 }
 
 /**

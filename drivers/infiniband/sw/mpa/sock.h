@@ -53,7 +53,7 @@ int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_stor
 		      struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event);
 int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
 		     bool v6only, int tos, int backlog, rnic_sock_event_fn event);
-bool rnic_sock_has_call(const struct rnic_sock *listener);
+int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local);
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
 void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);
 void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event);
