@@ -213,7 +213,9 @@ int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, const struct ib_mr *
 	local_bh_disable();
 	mr = xa_load(&dev->mrs, key >> 8);
 	if (mr && &mr->ibmr == ibmr && refcount_inc_not_zero(&mr->refs)) {
+		spin_lock(&mr->lock);
 		ret = fastreg(mr, pd, key, access);
+		spin_unlock(&mr->lock);
 		drop_ref(mr);
 	}
 	local_bh_enable();
@@ -223,13 +225,29 @@ int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, const struct ib_mr *
 static int may_invalidate(const struct rnic_mr *mr, const struct ib_pd *pd,
 			  u32 stag, bool remote)
 {
-	if (!mr || READ_ONCE(mr->stag) != stag)
+	if (mr->stag != stag)
 		return -EINVAL;
 	if (mr->ibmr.pd != pd)
 		return -EPERM;
 	if (mr->kind != RNIC_MR_FAST)
 		return -EACCES;
 	return remote && !(mr->access & REMOTE_RIGHTS) ? -EACCES : 0;
+}
+
+static int invalidate(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag, bool remote)
+{
+	int ret;
+
+	/* What is registered anew meanwhile is another's. */
+	spin_lock(&mr->lock);
+	ret = may_invalidate(mr, pd, stag, remote);
+	if (!ret)
+		/* Invalidate, then look: pairs with rnic_mr_get(). */
+		smp_store_mb(mr->valid, false);
+	spin_unlock(&mr->lock);
+	while (!ret && refcount_read(&mr->refs) > 1)
+		cpu_relax();
+	return ret;
 }
 
 /**
@@ -247,19 +265,15 @@ static int may_invalidate(const struct rnic_mr *mr, const struct ib_pd *pd,
 int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote)
 {
 	struct rnic_mr *mr;
-	int ret;
+	int ret = -EINVAL;
 
 	rnic_mr_put(mem);
-	rcu_read_lock();
+	/* It is not freed meanwhile: RCU. */
+	local_bh_disable();
 	mr = stag ? xa_load(&mem->dev->mrs, stag >> 8) : NULL;
-	ret = may_invalidate(mr, mem->pd, stag, remote);
-	if (!ret) {
-		/* Invalidate, then look: pairs with rnic_mr_get(). */
-		smp_store_mb(mr->valid, false);
-		while (refcount_read(&mr->refs) > 1)
-			cpu_relax();
-	}
-	rcu_read_unlock();
+	if (mr)
+		ret = invalidate(mr, mem->pd, stag, remote);
+	local_bh_enable();
 	return ret;
 }
 

@@ -47,6 +47,8 @@ enum rnic_mr_kind {
  * struct rnic_mr - a memory region
  * @ibmr:	what ib_core sees; lkey and rkey are both the STag
  * @kind:	kind of memory, constant
+ * @lock:	held by REG_MR and invalidation, so that who means the last STag does not
+ *		invalidate the next; softirqs off
  * @valid:	may be accessed; changed by REG_MR and invalidation
  * @stag:	STag with its current key
  * @access:	IB_ACCESS_* granted
@@ -74,6 +76,7 @@ enum rnic_mr_kind {
 struct rnic_mr {
 	struct ib_mr ibmr;
 	enum rnic_mr_kind kind;
+	spinlock_t lock; /* see above */
 	bool valid;
 	u32 stag;
 	int access;

@@ -34,6 +34,7 @@ static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
 	mr->kind = kind;
 	mr->blk_shift = PAGE_SHIFT;
 	mr->max_blk = max_blk;
+	spin_lock_init(&mr->lock);
 	refcount_set(&mr->refs, 1);
 	init_completion(&mr->idle);
 	if (!max_blk)
