@@ -203,6 +203,36 @@ static void late_arming(void)
 	pair_close(&p);
 }
 
+static void read_100(struct pair *p)
+{
+	struct ibv_sge in = sge(&p->a, 0, 100);
+
+	/* Its answer comes behind what was sent before. */
+	post(&p->a, 99, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &in, 1, (uintptr_t)p->b.mem,
+	     p->b.mr->rkey);
+	wc_expect(&p->a, 99, IBV_WC_SUCCESS);
+}
+
+/* Who arms for solicited ones is told when such a one lies unread, not of others. */
+static void late_solicited(void)
+{
+	struct pair p;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	receive_100(&p, 4);
+	send_100(&p, 0, IBV_SEND_SOLICITED);
+	send_100(&p, 1, 0);
+	read_100(&p);
+	check(!ibv_req_notify_cq(p.b.cq, 1), "arm");
+	check(notified(&p.b, WAIT_MS), "no event with a solicited one unread");
+	wc_expect(&p.b, 0, IBV_WC_SUCCESS);
+	check(!ibv_req_notify_cq(p.b.cq, 1), "arm");
+	check(!notified(&p.b, 300), "an event with a plain one unread");
+	wc_expect(&p.b, 1, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
 /*
  * Who was told of a completion arms before he polls, and is not told of it again meanwhile;
  * a machine that stands still for a moment may have it seen otherwise now and then. Who
@@ -440,6 +470,7 @@ const struct test queue_tests[] = {
 	{ "full_queue", full_queue },
 	{ "solicited", solicited },
 	{ "late_arming", late_arming },
+	{ "late_solicited", late_solicited },
 	{ "told_once", told_once },
 	{ "srq", srq },
 	{ "srq_last", srq_last },

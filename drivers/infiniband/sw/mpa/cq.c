@@ -45,7 +45,8 @@ static bool tell(struct rnic_cq *cq, bool solicited)
 {
 	bool call = rnic_cq_ring_disarm(&cq->ring, solicited);
 
-	cq->spare = call && cq->ring.user && rnic_cq_ring_lone(&cq->ring) ? TOLD_LOOKS : 0;
+	cq->spare = call && cq->ring.user && !rnic_cq_ring_unread(&cq->ring, 1) ?
+		    TOLD_LOOKS : 0;
 	return call;
 }
 
@@ -61,9 +62,9 @@ static void late_look(struct timer_list *timer)
 	bool unread, call = false;
 
 	spin_lock_irq(&cq->lock);
-	unread = rnic_cq_ring_unread(&cq->ring);
+	unread = rnic_cq_ring_unread(&cq->ring, 0);
 	if (unread && !leave_alone(cq))
-		call = tell(cq, false);
+		call = tell(cq, rnic_cq_ring_unread(&cq->ring, cq->plain));
 	spin_unlock_irq(&cq->lock);
 	if (call && cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
@@ -94,6 +95,7 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	spin_lock_irqsave(&cq->lock, flags);
 	ret = rnic_cq_ring_push(&cq->ring, cqe);
 	if (!ret) {
+		cq->plain = solicited ? 0 : min(cq->plain + 1, cq->ring.size);
 		call = tell(cq, solicited);
 	} else {
 		fatal = !cq->broken;
@@ -114,8 +116,9 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	}
 	if (call && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
-	/* A user's context is the channel, if there is one. */
-	if (cq->ring.user && ibcq->cq_context && !timer_pending(&cq->late))
+	/* A user's context is the channel, if there is one. What is new is looked at soon. */
+	if (cq->ring.user && ibcq->cq_context &&
+	    (!timer_pending(&cq->late) || READ_ONCE(cq->pause) > 1))
 		watch(cq, 1);
 	return ret;
 }
@@ -134,7 +137,7 @@ bool rnic_cq_unread(struct rnic_cq *cq)
 	bool unread;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	unread = rnic_cq_ring_unread(&cq->ring);
+	unread = rnic_cq_ring_unread(&cq->ring, 0);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return unread;
 }
@@ -168,6 +171,7 @@ int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (ret)
 		goto uncharge;
 	ibcq->cqe = cq->ring.size;
+	cq->plain = cq->ring.size;
 	if (udata) {
 		ret = rnic_verbs_cq_uresp(udata, cq);
 		if (ret)

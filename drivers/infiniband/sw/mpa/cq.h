@@ -15,9 +15,11 @@
 /**
  * struct rnic_cq - a completion queue
  * @ibcq:	what ib_core sees; allocated and freed by it
- * @lock:	protects @ring, @broken and @spare; taken with interrupts off; innermost
+ * @lock:	protects @ring, @broken, @plain and @spare; taken with interrupts off;
+ *		innermost
  * @ring:	completions
  * @broken:	a completion was lost, and the consumer told
+ * @plain:	how many came after the newest solicited one
  * @spare:	late looks yet that leave the newest completion alone: it had its event, and
  *		was the only one unread
  * @late:	looks for a late arming, user CQs only
@@ -29,6 +31,7 @@ struct rnic_cq {
 	struct rnic_cq_ring ring;
 	bool broken;
 	u8 spare;
+	u32 plain;
 	struct timer_list late;
 	unsigned long pause;
 };

@@ -220,8 +220,7 @@ bool rnic_cq_ring_poll(struct rnic_cq_ring *ring, struct ib_wc *wc);
 bool rnic_cq_ring_empty(const struct rnic_cq_ring *ring);
 void rnic_cq_ring_arm(struct rnic_cq_ring *ring,
 		      enum ib_cq_notify_flags flags);
-bool rnic_cq_ring_unread(const struct rnic_cq_ring *ring);
-bool rnic_cq_ring_lone(const struct rnic_cq_ring *ring);
+bool rnic_cq_ring_unread(const struct rnic_cq_ring *ring, u32 age);
 bool rnic_cq_ring_disarm(struct rnic_cq_ring *ring, bool solicited);
 
 /* Mapping rings into user space: ib_device_ops, and the key for the response */

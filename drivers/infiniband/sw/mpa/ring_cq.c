@@ -189,25 +189,16 @@ static bool disarm_user(struct siw_cq_ctrl *ctrl, bool solicited)
 }
 
 /**
- * rnic_cq_ring_unread() - did user space leave the newest completion unread?
+ * rnic_cq_ring_unread() - did user space leave a completion unread?
  * @ring:	a user ring; the caller holds the CQ's lock
+ * @age:	how many came after it: 0 for the newest
  *
- * Return: it did.
+ * Return: it did. What is no more in the ring was read.
  */
-bool rnic_cq_ring_unread(const struct rnic_cq_ring *ring)
+bool rnic_cq_ring_unread(const struct rnic_cq_ring *ring, u32 age)
 {
-	return READ_ONCE(ring->user[(ring->put - 1) & (ring->size - 1)].flags);
-}
-
-/**
- * rnic_cq_ring_lone() - is there at most one that user space left unread?
- * @ring:	a user ring; the caller holds the CQ's lock
- *
- * Return: yes.
- */
-bool rnic_cq_ring_lone(const struct rnic_cq_ring *ring)
-{
-	return !READ_ONCE(ring->user[(ring->put - 2) & (ring->size - 1)].flags);
+	return age < ring->size &&
+	       READ_ONCE(ring->user[(ring->put - 1 - age) & (ring->size - 1)].flags);
 }
 
 /**
