@@ -51,8 +51,9 @@ LEFT_OUT_NEWER=(
 # part of the driver once, in 4 minutes.
 ON_NEWER=(
 	link_add_delete settings statistics rping_ipv4 rping_ipv6 rping_mtu_change
+	rping_loopback
 	send_bw_poll small_stream bulk_turns rstream_sizes nfs_rdma
-	cm_reject cm_burst cm_disconnects killed_rping link_deleted_busy
+	cm_reject cm_burst cm_pending cm_disconnects killed_rping link_deleted_busy
 	data_sizes_send data_sizes_write data_sizes_read data_gather data_reads_wrap
 	queue_late_arming queue_srq queue_srq_last queue_cq_overflow queue_drain
 	error_write_past_end
