@@ -188,7 +188,8 @@ static void set_full(struct rnic_port *port, struct rnic_dev *busy)
  * take us for one that knows revision 1 only (P2P-47). One for no device of ours is closed.
  *
  * Return: the endpoint with a reference, NULL when the call was closed, or an error:
- * -EAGAIN without a call, and one that comes is told; -EBUSY without room.
+ * -EAGAIN without a call, and one that comes is told; -EBUSY without room, or for a call
+ * that is in a sockmap.
  */
 static struct rnic_ep *take_call(struct rnic_port *port)
 {

@@ -11,6 +11,7 @@
 #include <linux/completion.h>
 #include <linux/mm.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/uio.h>
 #include <rdma/ib_verbs.h>
 
