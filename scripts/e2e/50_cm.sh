@@ -16,8 +16,8 @@ cm_ipv6() {
 	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord refused disconnects
 }
 
-# A caller that is closed takes the other end for an old one: none is.
-# many_call: to mpa1, which has room for two
+# many_call: to mpa1, which has room for two. A caller that is closed takes the other end
+# for an old one: none is.
 many_call() {
 	local before fallback
 	before=$(hw_counter mpa1 pending_overflow)

@@ -278,7 +278,8 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 
 /*
  * What brought it into error has woken the worker, which takes the connection. While the
- * startup has the stream the worker leaves it alone, and is woken again then.
+ * startup has the stream, and the endpoint's lock, the worker leaves it alone: it is woken
+ * again at its end.
  */
 static void await_end_of_connection(struct rnic_qp *qp)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Kernel TCP sockets: made, listening, hooked, closed. What moves octets is in
- * stream.c.
+ * stream.c, what concerns addresses in addr.c.
  *
  * Callbacks. A hooked socket's sk_user_data is its struct rnic_sock, not copied
  * to children, so a connection that waits in the accept queue reports to
@@ -15,10 +15,7 @@
  * in process context when no one else can reach it. Unhooking takes
  * sk_callback_lock for writing, so no callback is running afterwards.
  */
-#include <linux/inetdevice.h>
 #include <linux/net.h>
-#include <linux/netdevice.h>
-#include <net/addrconf.h>
 #include <net/inet_connection_sock.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
@@ -386,137 +383,6 @@ void rnic_sock_shut(struct rnic_sock *s)
 {
 	if (!(READ_ONCE(s->sock->sk->sk_shutdown) & SEND_SHUTDOWN))
 		kernel_sock_shutdown(s->sock, SHUT_WR);
-}
-
-/* IPv4 in IPv6 clothes is IPv4 to the RDMA CM. */
-static void unmap(struct sockaddr_storage *addr)
-{
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
-	struct sockaddr_in in = { .sin_family = AF_INET };
-
-	if (addr->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&in6->sin6_addr))
-		return;
-	in.sin_port = in6->sin6_port;
-	in.sin_addr.s_addr = in6->sin6_addr.s6_addr32[3];
-	memset(addr, 0, sizeof(*addr));
-	memcpy(addr, &in, sizeof(in));
-}
-
-static void child_addr(const struct sock *sk, struct sockaddr_storage *local)
-{
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)local;
-	struct sockaddr_in *in = (struct sockaddr_in *)local;
-
-	memset(local, 0, sizeof(*local));
-	local->ss_family = sk->sk_family;
-	if (sk->sk_family != AF_INET6) {
-		in->sin_port = inet_sk(sk)->inet_sport;
-		in->sin_addr.s_addr = sk->sk_rcv_saddr;
-		return;
-	}
-	in6->sin6_port = inet_sk(sk)->inet_sport;
-	in6->sin6_addr = sk->sk_v6_rcv_saddr;
-	in6->sin6_scope_id = ipv6_iface_scope_id(&in6->sin6_addr, sk->sk_bound_dev_if);
-}
-
-/**
- * rnic_sock_call() - whom does the caller want whom rnic_sock_accept() would take?
- * @listener:	a listening socket; nobody else accepts from it
- * @local:	the address he called
- *
- * Context: process.
- * Return: 0, or -EAGAIN when nobody calls.
- */
-int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local)
-{
-	struct request_sock_queue *queue = &inet_csk(listener->sock->sk)->icsk_accept_queue;
-	int ret = -EAGAIN;
-
-	/* Who stops listening takes the calls away under this lock, one by one. */
-	spin_lock_bh(&queue->rskq_lock);
-	if (queue->rskq_accept_head) {
-		child_addr(queue->rskq_accept_head->sk, local);
-		ret = 0;
-	}
-	spin_unlock_bh(&queue->rskq_lock);
-	if (!ret)
-		unmap(local);
-	return ret;
-}
-
-/**
- * rnic_sock_local_addr() - our end's address
- * @s:		a socket that is or was connected
- * @local:	filled in
- *
- * Return: 0 or -errno.
- */
-int rnic_sock_local_addr(struct rnic_sock *s, struct sockaddr_storage *local)
-{
-	int ret;
-
-	memset(local, 0, sizeof(*local));
-	ret = kernel_getsockname(s->sock, (struct sockaddr *)local);
-	if (ret < 0)
-		return ret;
-	unmap(local);
-	return 0;
-}
-
-/**
- * rnic_sock_addrs() - both ends' addresses
- * @s:		a connected socket
- * @local:	filled in
- * @remote:	filled in
- *
- * Return: 0 or -errno (the connection is gone).
- */
-int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
-		    struct sockaddr_storage *remote)
-{
-	int ret;
-
-	memset(remote, 0, sizeof(*remote));
-	ret = kernel_getpeername(s->sock, (struct sockaddr *)remote);
-	if (ret < 0)
-		return ret;
-	unmap(remote);
-	return rnic_sock_local_addr(s, local);
-}
-
-static struct net_device *netdev_of_in6(struct net *net, const struct sockaddr_in6 *in6)
-{
-	struct net_device *ndev, *found = NULL;
-
-	rcu_read_lock();
-	if (in6->sin6_scope_id) {
-		found = dev_get_by_index_rcu(net, in6->sin6_scope_id);
-	} else {
-		for_each_netdev_rcu(net, ndev) {
-			if (ipv6_chk_addr(net, &in6->sin6_addr, ndev, 1)) {
-				found = ndev;
-				break;
-			}
-		}
-	}
-	if (found)
-		dev_hold(found);
-	rcu_read_unlock();
-	return found;
-}
-
-/**
- * rnic_sock_local_netdev() - the network device that owns a local address
- * @net:	namespace
- * @local:	the address
- *
- * Return: the device with a reference (dev_put()), or NULL.
- */
-struct net_device *rnic_sock_local_netdev(struct net *net, const struct sockaddr_storage *local)
-{
-	if (local->ss_family == AF_INET6)
-		return netdev_of_in6(net, (const struct sockaddr_in6 *)local);
-	return __ip_dev_find(net, ((const struct sockaddr_in *)local)->sin_addr.s_addr, true);
 }
 
 /* Does TCP's connection stand, both ways? Any context; a hint unless locked. */

@@ -53,7 +53,6 @@ int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_stor
 		      struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event);
 int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
 		     bool v6only, int tos, int backlog, rnic_sock_event_fn event);
-int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local);
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
 void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);
 void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event);
@@ -62,7 +61,8 @@ void rnic_sock_close(struct rnic_sock *s);
 void rnic_sock_abort(struct rnic_sock *s);
 void rnic_sock_shut(struct rnic_sock *s);
 
-int rnic_sock_local_addr(struct rnic_sock *s, struct sockaddr_storage *local);
+/* addr.c */
+int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local);
 int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 struct net_device *rnic_sock_local_netdev(struct net *net, const struct sockaddr_storage *local);
