@@ -104,6 +104,12 @@ run_layers() {
 	finish "layers" "$OUT/layers"
 }
 
+run_requirements() {
+	step "the table of requirements"
+	scripts/requirements.sh --source | sed -n 's/^# //p' > "$OUT/requirements"
+	finish "requirements" "$OUT/requirements"
+}
+
 scripts/deps.sh lint || exit 1
 git rev-parse --git-dir > /dev/null 2>&1 || die "lint asks git which files are ours"
 mkdir -p "$OUT"
@@ -113,6 +119,7 @@ run_sparse
 run_kernel_doc
 run_shellcheck
 run_layers
+run_requirements
 echo
 printf '%s\n' "findings:" "${summary[@]}"
 [ $total = 0 ]

@@ -45,6 +45,7 @@ rping_wildcard() {
 	new_port
 	serve server6 b rping -s -P -V -a :: -p "$PORT"
 	run client6 a rping -c -V -C 3 -a "$B6" -p "$PORT"
+	run client4 a rping -c -V -C 3 -a "$B4" -p "$PORT"	# a mapped address there
 }
 
 scenario rping_mtu_9000 40 "rping over jumbo frames"
