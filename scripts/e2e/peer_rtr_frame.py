@@ -4,6 +4,7 @@
 Either role; the device is the responder where a test begins with serving(), else
 the initiator.
 """
+import contextlib
 import socket
 import struct
 import time
@@ -361,6 +362,31 @@ def unread():
             octets = conn.take(22)
             # the octets may be seen before the program rejects (DUAL-07)
             assert not octets or octets[16] & R and octets[20:] == b"no"
+
+
+@test
+def unread_slowly():
+    """Who still talks is heard for as long as it moves, up to a bound (CONN-20)"""
+    with serving() as program:
+        with opened() as slow, opened() as endless:
+            for conn in slow, endless:
+                conn.echo(4)
+                conn.send(conn.build(conn.message(b"bad"), crc=1))
+            begin = time.monotonic()
+            for _ in range(2):
+                program.expect("DISCONNECTED")
+            # longer than the peer of a connection that is over may be silent
+            while time.monotonic() < begin + 4:
+                for conn in slow, endless:
+                    conn.send(b"more", together=True)
+                time.sleep(0.2)
+            slow.terminated("2/0/2")
+            slow.finish()
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                while time.monotonic() < begin + 20 * SLOW:
+                    endless.send(b"more", together=True)
+                    time.sleep(0.2)
+                assert False, "heard for ever"
 
 
 @test

@@ -51,6 +51,7 @@ struct rnic_qp;
  * @pd_len:	octets of it
  * @graceful:	the consumer closed, no error did, and no message was cut; set by the queue
  *		pair's worker before it gives the connection back
+ * @linger_until: in jiffies, when it is over whatever still moves
  * @tail:	pages with the last octets to send, with a reference, or NULL
  * @tail_off:	first of them
  * @tail_len:	how many
@@ -83,6 +84,7 @@ struct rnic_ep {
 	void *pd;
 	u16 pd_len;
 	bool graceful;
+	unsigned long linger_until;
 	struct page *tail;
 	u32 tail_off;
 	u32 tail_len;

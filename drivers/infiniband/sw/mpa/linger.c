@@ -5,7 +5,9 @@
  * It is not simply released: with unread octets in the queue TCP would answer
  * with a reset, and the peer would lose the Terminate, the reject or the last
  * data. So the last octets are pushed, FIN follows, what still arrives is read
- * and dropped, and when the peer closes too, or after LINGER_MS, the socket goes.
+ * and dropped, and when the peer closes too, or its time is over, the socket goes. It
+ * has LINGER_MS from the last octet on that moved: a peer that is still sending, or whose
+ * host is slow, has not seen our FIN. One that never stops has LINGER_MAX_MS in all.
  *
  * If the consumer closed gracefully, or rejected, TCP then goes on by itself with what the
  * peer has not acknowledged, as for any program that closed its socket (tcp_orphan_retries,
@@ -19,8 +21,9 @@
 #include "qp.h"
 #include "stream.h"
 
-/* How long the peer may take to close after we did. */
+/* How long the peer may take to close after we did: after something moved, and in all. */
 #define LINGER_MS	2000
+#define LINGER_MAX_MS	10000
 
 static void drop_tail(struct rnic_ep *ep)
 {
@@ -37,13 +40,25 @@ static void drop_tail(struct rnic_ep *ep)
 void rnic_linger_start(struct rnic_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
+	ep->linger_until = jiffies + msecs_to_jiffies(LINGER_MAX_MS);
 	rnic_ep_disarm(ep);
 	rnic_ep_arm(ep, LINGER_MS);
 	rnic_ep_kick(ep);
 }
 
+/* Something moved: the peer has its time anew, while there is any. */
+static void give_time(struct rnic_ep *ep)
+{
+	long left = ep->linger_until - jiffies;
+
+	if (left > 0)
+		rnic_ep_arm(ep, min_t(u32, LINGER_MS, jiffies_to_msecs(left)));
+}
+
+/* Return: all of the tail is with TCP, or there is no connection to send it on. */
 static bool push_tail(struct rnic_ep *ep)
 {
+	u32 unread, left = ep->tail_len;
 	int ret = 1;
 
 	rnic_sock_lock(&ep->s);
@@ -55,8 +70,11 @@ static bool push_tail(struct rnic_ep *ep)
 		}
 	}
 	rnic_sock_want(&ep->s, 1);
-	rnic_sock_consume(&ep->s, rnic_sock_unread(&ep->s));
+	unread = rnic_sock_unread(&ep->s);
+	rnic_sock_consume(&ep->s, unread);
 	rnic_sock_unlock(&ep->s);
+	if (unread || ep->tail_len != left)
+		give_time(ep);
 	return !ep->tail_len || (ret < 0 && ret != -EAGAIN);
 }
 
@@ -64,7 +82,9 @@ static bool push_tail(struct rnic_ep *ep)
  * rnic_linger_on() - go on with it
  * @ep:	endpoint, @lock held
  *
- * Return: MPA_ON_FLUSHED when all is done, else MPA_ON_NOTHING.
+ * Whether its time is over is asked last: what came until then has moved.
+ *
+ * Return: MPA_ON_FLUSHED when all is done, MPA_ON_TIME_OVER, or MPA_ON_NOTHING.
  */
 enum mpa_event rnic_linger_on(struct rnic_ep *ep)
 {
@@ -72,11 +92,13 @@ enum mpa_event rnic_linger_on(struct rnic_ep *ep)
 	bool closed = rnic_sock_peer_closed(&ep->s);
 
 	lockdep_assert_held(&ep->lock);
-	if (!push_tail(ep))
-		return MPA_ON_NOTHING;
-	drop_tail(ep);
-	rnic_sock_shut(&ep->s);
-	return closed ? MPA_ON_FLUSHED : MPA_ON_NOTHING;
+	if (push_tail(ep)) {
+		drop_tail(ep);
+		rnic_sock_shut(&ep->s);
+		if (closed)
+			return MPA_ON_FLUSHED;
+	}
+	return rnic_ep_expired(ep) ? MPA_ON_TIME_OVER : MPA_ON_NOTHING;
 }
 
 /**

@@ -383,14 +383,19 @@ static enum mpa_event happened(struct rnic_ep *ep, int *status)
 	}
 }
 
-/* Did somebody end it, or time? Return: yes, and it has. */
+/*
+ * Did somebody end it, or time? (For how long it lingers depends on what comes.)
+ *
+ * Return: yes, and it has.
+ */
 static bool cut_short(struct rnic_ep *ep)
 {
 	enum mpa_event cut = READ_ONCE(ep->cut);
 
 	if (cut && !rnic_startup(ep, cut, -ECONNABORTED))
 		return true;
-	return rnic_ep_expired(ep) && !rnic_startup(ep, MPA_ON_TIME_OVER, -ETIMEDOUT);
+	return ep->state != MPA_LINGER && rnic_ep_expired(ep) &&
+	       !rnic_startup(ep, MPA_ON_TIME_OVER, -ETIMEDOUT);
 }
 
 /**
