@@ -149,7 +149,7 @@ nvme_rdma() {
 	cmp -n 409600 "$WORK/file" "$WORK/back"
 	put 1 /sys/class/nvme/nvme0/delete_controller
 	wait_for 10 nvme_gone
-	all_moved mpa0 tx_write tx_read_request tx_send rx_send_inv
+	all_moved mpa0 tx_write tx_read_request tx_send rx_send_inv doorbells
 	trap - EXIT
 	nvme_target_down
 }

@@ -20,8 +20,6 @@
 #include "qp.h"
 #include "stream.h"
 
-/* Octets sent in one go before others run. */
-#define TX_BUDGET	(1024 * 1024)
 /* Most doorbells in a row for which the worker is not tried. */
 #define ALONE_MAX	64U
 /* Octets whose encoding takes ten times as long as to wake the worker. */
@@ -55,7 +53,7 @@ bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s)
 		tx->alone = 0;
 		tx->alone_next = 0;
 	}
-	if (rnic_tx_run(qp, s, tx->alone ? TX_BUDGET : RNIC_INLINE_MAX, true)) {
+	if (rnic_tx_run(qp, s, tx->alone ? RNIC_WORK_MAX : RNIC_INLINE_MAX, true)) {
 		tx->bulk_from = qp->sent_tail;
 		WRITE_ONCE(qp->bulk, true);
 		return true;
@@ -81,7 +79,7 @@ static void end(struct rnic_qp *qp)
 }
 
 /**
- * rnic_bulk_work() - the worker sends
+ * rnic_bulk_work() - the worker sends what user space posted
  * @qp:	queue pair that may send
  * @s:	its socket, locked
  *
@@ -89,13 +87,13 @@ static void end(struct rnic_qp *qp)
  */
 bool rnic_bulk_work(struct rnic_qp *qp, struct rnic_sock *s)
 {
-	bool again = rnic_tx_run(qp, s, TX_BUDGET, false);
+	bool again = rnic_tx_run(qp, s, RNIC_WORK_MAX, false);
 
 	/* With TCP full there will be RNIC_SOCK_SPACE. */
 	if (!qp->bulk || again || !rnic_sock_room(s))
 		return again;
 	end(qp);
-	return rnic_tx_run(qp, s, TX_BUDGET, false);
+	return rnic_tx_run(qp, s, RNIC_WORK_MAX, false);
 }
 
 /**

@@ -349,6 +349,9 @@ static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 	qp->event = -1;
 	tell_last(qp);
 	hrtimer_cancel(&qp->hold);
+	/* No connection, then look: the tasklet began, and looks at rnic_qp.ep. */
+	smp_mb();
+	tasklet_unlock_wait(&qp->soft);
 	/* The last thing that may touch qp: it drops the endpoint's reference. */
 	rnic_ep_closed(ep, tail, off, len);
 	rnic_ep_put(ep);
@@ -363,7 +366,7 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	unread = rnic_qp_state(qp) != IB_QPS_ERR && look(qp, &ep->s);
 	again = unread;
 	if (rnic_qp_sends(qp))
-		again |= rnic_bulk_work(qp, &ep->s);
+		again |= qp->sq.user ? rnic_bulk_work(qp, &ep->s) : rnic_post_work(qp, &ep->s);
 	if (rnic_qp_state(qp) == IB_QPS_SQD)
 		close_gracefully(qp, ep);
 	fin = !fin && qp->fin;

@@ -4,11 +4,26 @@
  * fills its mapped ring and only rings the doorbell, which arrives as a post of
  * nothing.
  *
+ * Who sends what a kernel consumer posts? Not the call itself: it may be made under a
+ * lock that the consumer's completion handler takes, too, and with interrupts off. The
+ * worker can always do it, and goes on beside the consumer, who posts more meanwhile.
+ * But its wake-up is most of the time that a small request takes which nothing follows.
+ * That is told as with bulk (bulk.c): if the worker finds one post only, the next ones
+ * are sent by a tasklet, that is as soon as softirqs may run, mostly before the call
+ * returns; 1, 3, 7 and up to 64 of them, before the worker is tried again.
+ *
  * A QP in the error state still accepts: its worker flushes what it finds.
  */
+#include <linux/interrupt.h>
+
 #include "dev.h"
+#include "ep.h"
 #include "qp.h"
+#include "stream.h"
 #include "verbs.h"
+
+/* Most posts in a row for which the worker is not tried. */
+#define ALONE_MAX	64U
 
 static int push_sends(struct rnic_qp *qp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad_wr)
@@ -24,8 +39,93 @@ static int push_sends(struct rnic_qp *qp, const struct ib_send_wr *wr,
 			break;
 		}
 	}
+	WRITE_ONCE(qp->posts, qp->posts + 1);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 	return ret;
+}
+
+/* What was posted is with the sender, by whom it is to be sent. */
+static u32 take_posts(struct rnic_qp *qp)
+{
+	u32 posts = READ_ONCE(qp->posts) - qp->tx.posts;
+
+	qp->tx.posts += posts;
+	return posts;
+}
+
+/**
+ * rnic_post_work() - the worker sends what kernel consumers posted
+ * @qp:	queue pair that may send
+ * @s:	its socket, locked
+ *
+ * Return: it stopped for fairness only.
+ */
+bool rnic_post_work(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	bool again = rnic_tx_run(qp, s, RNIC_WORK_MAX, false);
+	struct rnic_tx *tx = &qp->tx;
+	u32 posts = take_posts(qp);
+
+	if (!posts)
+		return again;
+	tx->alone_next = posts > 1 ? 0 : min(2 * tx->alone_next + 1, ALONE_MAX);
+	WRITE_ONCE(tx->alone, tx->alone_next);
+	return again;
+}
+
+/* Socket locked. Return: the worker is needed. */
+static bool send_now(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	struct rnic_tx *tx = &qp->tx;
+
+	rnic_stat_inc(qp->dev, RNIC_STAT_DOORBELLS);
+	if (tx->alone)
+		WRITE_ONCE(tx->alone, tx->alone - 1);
+	take_posts(qp);
+	/* In SQD the worker waits for the last send to go. */
+	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || qp->closing ||
+	       rnic_qp_state(qp) != IB_QPS_RTS;
+}
+
+static void try_to_send(struct rnic_sock *s, void *ctx)
+{
+	struct rnic_ep *ep = container_of(s, struct rnic_ep, s);
+	struct rnic_qp *qp = ctx;
+
+	if (READ_ONCE(qp->ep) != ep || !qp->begun || !rnic_qp_sends(qp) || send_now(qp, s))
+		rnic_qp_kick(qp);
+}
+
+/**
+ * rnic_post_soft() - tasklet of a queue pair of the kernel
+ * @tasklet:	rnic_qp.soft
+ *
+ * take_down() (io.c) waits for it before it lets the endpoint go.
+ *
+ * Context: softirq.
+ */
+void rnic_post_soft(struct tasklet_struct *tasklet)
+{
+	struct rnic_qp *qp = container_of(tasklet, struct rnic_qp, soft);
+	struct rnic_ep *ep = READ_ONCE(qp->ep);
+
+	if (!ep || !rnic_sock_try(&ep->s, try_to_send, qp))
+		rnic_qp_kick(qp);
+}
+
+/*
+ * Have it sent. With interrupts off the tasklet would be left to a thread, which is no
+ * better than the worker.
+ */
+static void posted(struct rnic_qp *qp)
+{
+	if (!READ_ONCE(qp->tx.alone) || irqs_disabled()) {
+		rnic_qp_kick(qp);
+		return;
+	}
+	local_bh_disable();
+	tasklet_schedule(&qp->soft);
+	local_bh_enable();
 }
 
 /**
@@ -51,7 +151,7 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	}
 	ret = push_sends(qp, wr, bad_wr);
 	/* Also when one failed: those before it are posted. */
-	rnic_qp_kick(qp);
+	posted(qp);
 	return ret;
 }
 

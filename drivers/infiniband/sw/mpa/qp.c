@@ -89,6 +89,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	spin_lock_init(&qp->rq_lock);
 	INIT_WORK(&qp->work, rnic_qp_work);
 	INIT_DELAYED_WORK(&qp->reflush, rnic_qp_reflush);
+	tasklet_setup(&qp->soft, rnic_post_soft);
 	hrtimer_init(&qp->hold, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	qp->hold.function = rnic_hold_over;
 	qp->state = IB_QPS_RESET;
@@ -206,6 +207,8 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* It may be in the middle of a startup, which would take its time. */
 	while (!wait_for_completion_timeout(&qp->idle, HZ / 10))
 		rnic_ep_cut_short(dev, qp, NULL);
+	/* Nobody posts any more. */
+	tasklet_kill(&qp->soft);
 	/* Each of the two may have queued the other. */
 	WRITE_ONCE(qp->gone, true);
 	cancel_work_sync(&qp->work);

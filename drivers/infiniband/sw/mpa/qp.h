@@ -12,6 +12,7 @@
 
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
+#include <linux/interrupt.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -81,8 +82,10 @@ enum rnic_tx_msg {
  * @unseen:	this doorbell was for Reads only, of which no completion will be seen
  * @reads:	such doorbells since one waited in vain
  * @patience:	@run, or @reads, above which company is waited for
- * @alone:	large doorbells from now on that send all there is
+ * @alone:	large doorbells from now on that send all there is; of a kernel consumer,
+ *		posts that do not wait for the worker
  * @alone_next:	how many they were
+ * @posts:	rnic_qp.posts when somebody looked for something to send
  * @bulk_from:	rnic_qp.sent_tail when the worker got to work
  * @broken:	TCP said that there is no connection any more
  * @emss:	segment size of this burst, a multiple of 4
@@ -117,6 +120,7 @@ struct rnic_tx {
 	u32 patience;
 	u32 alone;
 	u32 alone_next;
+	u32 posts;
 	u32 bulk_from;
 	bool broken;
 	u32 emss;
@@ -185,6 +189,8 @@ struct rnic_rx {
  * @moved:	octets acknowledged and received when the deadline was set
  * @work:	the worker
  * @hold:	sends what is held (@tx.held) when its time has come
+ * @soft:	sends what a kernel consumer posted, when the worker is not worth it
+ * @posts:	calls by which it did, under @sq_lock
  * @reflush:	wakes the worker of a user's queue pair in error, for receives
  *		are posted there without a doorbell
  * @pause:	jiffies until it does; the worker's
@@ -232,6 +238,8 @@ struct rnic_qp {
 	u32 moved;
 	struct work_struct work;
 	struct hrtimer hold;
+	struct tasklet_struct soft;
+	u32 posts;
 	struct delayed_work reflush;
 	unsigned int pause;
 	bool gone;
@@ -336,6 +344,8 @@ bool rnic_qp_must_flush(struct rnic_qp *qp);
  * two of them. The rest is the worker's.
  */
 #define RNIC_INLINE_MAX	8192
+/* Octets the worker, or who does without it, sends in one go before others run. */
+#define RNIC_WORK_MAX	(1024 * 1024)
 extern struct workqueue_struct *rnic_wq;
 extern struct workqueue_struct *rnic_startup_wq;
 int rnic_io_init(void);
@@ -359,6 +369,10 @@ void rnic_qp_discard(struct rnic_qp *qp);
 void rnic_hold_init(struct rnic_qp *qp);
 u32 rnic_hold(struct rnic_qp *qp, u32 encoded, bool more);
 enum hrtimer_restart rnic_hold_over(struct hrtimer *timer);
+
+/* post.c */
+bool rnic_post_work(struct rnic_qp *qp, struct rnic_sock *s);
+void rnic_post_soft(struct tasklet_struct *tasklet);
 
 /* bulk.c */
 bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s);
