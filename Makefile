@@ -65,6 +65,10 @@ bench-profile:
 	scripts/deps.sh bench
 	scripts/bench/profile.sh
 
+bench-storage:
+	scripts/deps.sh storage
+	scripts/bench/storage.sh
+
 lint:
 	scripts/lint.sh
 
@@ -83,7 +87,8 @@ help:
 	@echo 'make bench-count  instructions a message: our device, siw, TCP'
 	@echo 'make bench-growth  the same with up to 1000 connections, 100 000 regions'
 	@echo 'make bench-profile  in which functions they are'
+	@echo 'make bench-storage  NVMe over our device, siw, rxe and plain TCP'
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check newer-check bench bench-count bench-growth bench-profile lint help
+.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check newer-check bench bench-count bench-growth bench-profile bench-storage lint help

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# deps.sh [build|unit|check|fuzz|debug|vng|bench|lint]...: installs the Debian packages a target
+# deps.sh [build|unit|check|fuzz|debug|vng|bench|storage|lint]...: installs the Debian packages a target
 # needs and this machine lacks, by name. Says nothing when nothing is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -40,12 +40,16 @@ packages() {
 		packages check
 		echo iperf3 sockperf ethtool gnuplot-nox
 		;;
+	storage)
+		packages bench
+		echo fio
+		;;
 	lint)
 		packages build
 		echo linux-source-6.1 xz-utils perl sparse shellcheck
 		;;
 	*)
-		die "usage: deps.sh [build|unit|check|fuzz|debug|vng|bench|lint]..."
+		die "usage: deps.sh [build|unit|check|fuzz|debug|vng|bench|storage|lint]..."
 		;;
 	esac
 }

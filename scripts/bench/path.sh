@@ -5,16 +5,15 @@
 
 server_ns=b address=$B4
 
-# rxe of Linux 6.1 has its sockets and routes in the first network namespace only.
-# So "a" and "b" are two names for that, and rules lead what is sent from one address
-# to the other over the cable: they come before the table of local addresses, and
+# rxe of Linux 6.1 has its sockets and routes in the first network namespace only, and so
+# has NVMe. So "a" and "b" are two names for that, and rules lead what is sent from one
+# address to the other over the cable: they come before the table of local addresses, and
 # hold for what begins here, not for what arrives.
-rxe_cable() {
+one_host_cable() {
 	local dev
 	ip netns attach a $$
 	ip netns attach b $$
-	ip link add va index 101 address 02:77:00:00:00:01 type veth \
-		peer name vb index 102 address 02:77:00:00:00:02
+	"${CABLE:-veth}_ends"
 	for dev in all va vb; do
 		echo 0 > "/proc/sys/net/ipv4/conf/$dev/rp_filter"
 		echo 1 > "/proc/sys/net/ipv4/conf/$dev/accept_local"
@@ -44,7 +43,7 @@ rxe_listens() {
 }
 
 if [ "$RDMA_TYPE" = rxe ]; then
-	make_cable() { rxe_cable; }
+	make_cable() { one_host_cable; }
 	listens() { rxe_listens "$@"; }
 fi
 
