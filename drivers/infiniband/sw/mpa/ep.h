@@ -51,6 +51,8 @@ struct rnic_qp;
  * @pd_len:	octets of it
  * @graceful:	the consumer closed, no error did, and no message was cut; set by the queue
  *		pair's worker before it gives the connection back
+ * @last_words:	a Terminate or a reject was the last we said, which the peer shall hear;
+ *		set as @graceful, or in the startup
  * @linger_until: in jiffies, when it is over whatever still moves
  * @tail:	pages with the last octets to send, with a reference, or NULL
  * @tail_off:	first of them
@@ -84,6 +86,7 @@ struct rnic_ep {
 	void *pd;
 	u16 pd_len;
 	bool graceful;
+	bool last_words;
 	unsigned long linger_until;
 	struct page *tail;
 	u32 tail_off;

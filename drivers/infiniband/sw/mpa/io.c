@@ -306,6 +306,7 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	else if (qp->rx.frame_due)
 		rnic_stat_inc(qp->dev, RNIC_STAT_STARTUPS_FAILED);
 	rnic_bulk_stop(qp);
+	ep->last_words = qp->tx.term_due;
 	rnic_tx_finish(qp, &ep->s);
 	spin_lock_bh(&qp->lock);
 	ep->graceful = qp->parted && !qp->closing && qp->tx.msg == RNIC_TX_NONE;

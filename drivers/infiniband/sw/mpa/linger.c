@@ -6,8 +6,9 @@
  * with a reset, and the peer would lose the Terminate, the reject or the last
  * data. So the last octets are pushed, FIN follows, what still arrives is read
  * and dropped, and when the peer closes too, or its time is over, the socket goes. It
- * has LINGER_MS from the last octet on that moved: a peer that is still sending, or whose
- * host is slow, has not seen our FIN. One that never stops has LINGER_MAX_MS in all.
+ * has LINGER_MS; from the last octet on that moved if a Terminate or a reject was the last
+ * we said, for a peer that is still sending, or whose host is slow, has not seen it. One
+ * that never stops has LINGER_MAX_MS in all.
  *
  * If the consumer closed gracefully, or rejected, TCP then goes on by itself with what the
  * peer has not acknowledged, as for any program that closed its socket (tcp_orphan_retries,
@@ -73,7 +74,7 @@ static bool push_tail(struct rnic_ep *ep)
 	unread = rnic_sock_unread(&ep->s);
 	rnic_sock_consume(&ep->s, unread);
 	rnic_sock_unlock(&ep->s);
-	if (unread || ep->tail_len != left)
+	if (ep->last_words && (unread || ep->tail_len != left))
 		give_time(ep);
 	return !ep->tail_len || (ret < 0 && ret != -EAGAIN);
 }

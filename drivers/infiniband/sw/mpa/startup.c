@@ -99,6 +99,7 @@ static int do_reject(struct rnic_ep *ep, int status)
 	ep->own.ord = 0;
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, true, status ? 0 : ep->pd_len);
 	ep->graceful = !rnic_frame_send(ep, &ep->rep, ep->pd);
+	ep->last_words = true;
 	return 0;
 }
 
@@ -111,6 +112,7 @@ static int do_terminate(struct rnic_ep *ep, int status)
 
 	mpa_tx_init(&mpa, ep->agreed.tx_markers, ep->agreed.crc);
 	rdmap_term_init(&term, ep->fault, NULL, 0, 0);
+	ep->last_words = true;
 	if (!rnic_sock_send(&ep->s, buf, rnic_tx_terminate(&mpa, &term, buf)))
 		rnic_stat_inc(ep->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);
 	return 0;
