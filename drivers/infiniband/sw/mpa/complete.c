@@ -106,6 +106,18 @@ void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u
 	tell(qp, qp->rcq, &cqe, solicited);
 }
 
+/**
+ * rnic_qp_tell() - tell who waits for completions of a queue pair
+ * @qp:	queue pair; its data path is the caller's, who is through with it for now
+ *
+ * Calls handlers of the consumer.
+ */
+void rnic_qp_tell(struct rnic_qp *qp)
+{
+	rnic_cq_tell(qp->scq);
+	rnic_cq_tell(qp->rcq);
+}
+
 /* Return: there is more. */
 static bool flush_sq(struct rnic_qp *qp)
 {
@@ -158,6 +170,7 @@ void rnic_qp_flush(struct rnic_qp *qp)
 	smp_mb();
 	again = flush_sq(qp);
 	again |= flush_rq(qp);
+	rnic_qp_tell(qp);
 	if (again)
 		rnic_qp_kick(qp);
 }

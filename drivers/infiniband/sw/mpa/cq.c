@@ -2,9 +2,11 @@
 /*
  * Completion queues: a ring, a lock, and who is told about a completion.
  *
- * Upcalls are made after the lock is dropped, since they may poll or arm. A CQ
+ * Upcalls are made after the lock is dropped, since they may poll or arm, and not
+ * before the queue pair is through with what it was at (rnic_qp_tell()): who is woken
+ * goes on at once on another processor, and posts, which wants the socket's lock. A CQ
  * outlives the QPs that complete into it: ib_core destroys it only when none is
- * left, and a QP's destruction waits for the last completion it is pushing.
+ * left, and a QP's destruction waits for the last upcall it is making.
  *
  * Late arming. A user's arming is a plain store into mapped memory: nobody sees
  * it until the next completion. NICs raise the event at once when completions
@@ -78,8 +80,8 @@ static void late_look(struct timer_list *timer)
  * @cqe:	the completion
  * @solicited:	caused by a Send with Solicited Event; an error counts as one
  *
- * Any context. May call the consumer's handlers, so the caller holds no lock
- * that posting or polling takes.
+ * Any context. The caller calls rnic_cq_tell() soon. May call the consumer's handler for
+ * events, so the caller holds no lock that posting or polling takes.
  *
  * Return: 0, or -ENOSPC when the CQ overflowed: the completion is lost, and the
  * first time IB_EVENT_CQ_ERR is raised.
@@ -87,7 +89,7 @@ static void late_look(struct timer_list *timer)
 int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 {
 	struct ib_cq *ibcq = &cq->ibcq;
-	bool call = false, fatal = false;
+	bool fatal = false;
 	unsigned long flags;
 	int ret;
 
@@ -96,7 +98,8 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	ret = rnic_cq_ring_push(&cq->ring, cqe);
 	if (!ret) {
 		cq->plain = solicited ? 0 : min(cq->plain + 1, cq->ring.size);
-		call = tell(cq, solicited);
+		if (tell(cq, solicited))
+			WRITE_ONCE(cq->due, true);
 	} else {
 		fatal = !cq->broken;
 		cq->broken = true;
@@ -114,13 +117,25 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 
 		ibcq->event_handler(&event, ibcq->cq_context);
 	}
-	if (call && ibcq->comp_handler)
-		ibcq->comp_handler(ibcq, ibcq->cq_context);
 	/* A user's context is the channel, if there is one. What is new is looked at soon. */
 	if (cq->ring.user && ibcq->cq_context &&
 	    (!timer_pending(&cq->late) || READ_ONCE(cq->pause) > 1))
 		watch(cq, 1);
 	return ret;
+}
+
+/**
+ * rnic_cq_upcall() - make the upcall that is due, unless somebody else does
+ * @cq:	the CQ
+ *
+ * Context: as rnic_cq_tell().
+ */
+void rnic_cq_upcall(struct rnic_cq *cq)
+{
+	struct ib_cq *ibcq = &cq->ibcq;
+
+	if (xchg(&cq->due, false) && ibcq->comp_handler)
+		ibcq->comp_handler(ibcq, ibcq->cq_context);
 }
 
 /**

@@ -18,6 +18,7 @@
  * @lock:	protects @ring, @broken, @plain and @spare; taken with interrupts off;
  *		innermost
  * @ring:	completions
+ * @due:	an upcall is; no lock
  * @broken:	a completion was lost, and the consumer told
  * @plain:	how many came after the newest solicited one
  * @spare:	late looks yet that leave the newest completion alone: it had its event, and
@@ -29,6 +30,7 @@ struct rnic_cq {
 	struct ib_cq ibcq;
 	spinlock_t lock; /* see above */
 	struct rnic_cq_ring ring;
+	bool due;
 	bool broken;
 	u8 spare;
 	u32 plain;
@@ -49,7 +51,21 @@ static inline struct rnic_cq *rnic_cq(struct ib_cq *ibcq)
 
 int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe,
 		 bool solicited);
+void rnic_cq_upcall(struct rnic_cq *cq);
 bool rnic_cq_unread(struct rnic_cq *cq);
+
+/**
+ * rnic_cq_tell() - tell the consumer of what was pushed, if he asked for it
+ * @cq:	the CQ
+ *
+ * Any context. Calls the consumer's handler, so the caller holds no lock that posting or
+ * polling takes.
+ */
+static inline void rnic_cq_tell(struct rnic_cq *cq)
+{
+	if (READ_ONCE(cq->due))
+		rnic_cq_upcall(cq);
+}
 
 /* ib_device_ops */
 int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,

@@ -362,6 +362,7 @@ u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe);
 void rnic_sent_complete(struct rnic_qp *qp);
 void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u32 inval_stag,
 			bool invalidated, bool solicited);
+void rnic_qp_tell(struct rnic_qp *qp);
 void rnic_qp_flush(struct rnic_qp *qp);
 void rnic_qp_discard(struct rnic_qp *qp);
 

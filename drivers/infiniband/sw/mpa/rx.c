@@ -423,8 +423,10 @@ static bool rx_piece(void *ctx, const u8 *data, u32 len)
 		p->fpdu.seq += mpa->size;
 		p->fpdu.skb = p->at.skb;
 		mpa_rx_next(mpa);
-		if (p->done - p->held > RX_HOLD)
+		if (p->done - p->held > RX_HOLD) {
 			let_go(p);
+			rnic_qp_tell(qp);
+		}
 		data += used;
 		len -= used;
 	}
@@ -482,11 +484,10 @@ bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s)
 	rnic_sock_walk(s, &p.at, rx_piece, &p);
 	let_go(&p);
 	rnic_sock_consume(s, p.done);
-	if (qp->closing)
-		return false;
-	if (p.done >= RX_BUDGET)
-		return true;
-	rnic_sock_want(s, mpa->seen + mpa_rx_missing(mpa));
-	qp->rx.eof = rnic_sock_peer_closed(s) && rnic_sock_unread(s) <= mpa->seen;
-	return false;
+	if (!qp->closing && p.done < RX_BUDGET) {
+		rnic_sock_want(s, mpa->seen + mpa_rx_missing(mpa));
+		qp->rx.eof = rnic_sock_peer_closed(s) && rnic_sock_unread(s) <= mpa->seen;
+	}
+	rnic_qp_tell(qp);
+	return !qp->closing && p.done >= RX_BUDGET;
 }

@@ -289,6 +289,7 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 	rnic_sent_complete(qp);
 	again |= starved(tx, s);
 	drop_chunk(tx);
+	rnic_qp_tell(qp);
 	return again;
 }
 
