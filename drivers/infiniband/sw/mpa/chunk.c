@@ -4,7 +4,8 @@
  *
  * Only who sends needs a chunk, and only for so long, so that an idle connection
  * keeps none: a run takes what is left of the CPU's current chunk, appends, and
- * gives the rest back. Full chunks wait in a ring until TCP, which holds
+ * gives the rest back. While TCP is given it a softirq may send, or another task: so there
+ * are some current ones. Full chunks wait in a ring until TCP, which holds
  * references as long as the octets may be sent again, has let go of the oldest.
  * Then it is used anew. This matters: a fresh page may have to be zeroed
  * (init_on_alloc), which costs as much as the copy into it.
@@ -26,9 +27,12 @@
 #define RING_SIZE	32
 #define RING_SIZE_BIG	8
 
+/* A task that rings the doorbell, a worker that takes its processor, a softirq in both. */
+#define CURRENT		3
+
 /**
  * struct stock - chunks of one size
- * @cur:	the one that was not filled, or none
+ * @cur:	those that were not filled, or none
  * @ring:	full ones, oldest at @tail
  * @head:	next free place, free running
  * @tail:	oldest, free running
@@ -36,7 +40,7 @@
  * Softirqs off.
  */
 struct stock {
-	struct rnic_chunk cur;
+	struct rnic_chunk cur[CURRENT];
 	struct page *ring[RING_SIZE];
 	u32 head;
 	u32 tail;
@@ -84,6 +88,30 @@ static struct page *recycle(struct stock *st, bool big)
 	return take_oldest(st, big);
 }
 
+static struct rnic_chunk take_current(struct stock *st)
+{
+	struct rnic_chunk got = {};
+	int i;
+
+	for (i = 0; i < CURRENT && !got.page; i++)
+		swap(got, st->cur[i]);
+	return got;
+}
+
+/* Return: there is room for it. */
+static bool put_current(struct stock *st, const struct rnic_chunk *chunk)
+{
+	int i;
+
+	for (i = 0; i < CURRENT; i++) {
+		if (st->cur[i].page)
+			continue;
+		st->cur[i] = *chunk;
+		return true;
+	}
+	return false;
+}
+
 /**
  * rnic_chunk_take() - a chunk to append to, from the stock
  * @chunk:	a chunk in which there is not enough room, or none; replaced
@@ -104,7 +132,7 @@ bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
 	if (chunk->page)
 		retire(st, chunk->page, big);
 	else
-		swap(got, st->cur);
+		got = take_current(st);
 	if (!got.page) {
 		got.page = recycle(st, big);
 		got.size = PAGE_SIZE << order_of(big);
@@ -155,10 +183,8 @@ void rnic_chunk_put(struct rnic_chunk *chunk)
 		return;
 	local_bh_disable();
 	st = &this_cpu_ptr(stocks)->of[big];
-	if (st->cur.page)
+	if (!put_current(st, chunk))
 		retire(st, chunk->page, big);
-	else
-		st->cur = *chunk;
 	local_bh_enable();
 	chunk->page = NULL;
 }
@@ -172,8 +198,11 @@ int rnic_chunk_init(void)
 
 static void empty(struct stock *st, bool big)
 {
-	if (st->cur.page)
-		put_page(st->cur.page);
+	int i;
+
+	for (i = 0; i < CURRENT; i++)
+		if (st->cur[i].page)
+			put_page(st->cur[i].page);
 	while (st->head != st->tail)
 		put_page(take_oldest(st, big));
 }
