@@ -9,8 +9,8 @@
 # check.sh debug [NAME...]  only what is on the debug kernel, or those named and KUnit
 # check.sh newer [NAME...]  all that can run on the newer kernel, or those named
 #
-# Guests run side by side where there is memory, and the debug kernel is built behind
-# the first: a guest leaves half of two processors idle.
+# Guests run side by side where there is memory, and the debug kernel is built behind all
+# that comes before it: unit tests and a guest leave half of two processors idle.
 #
 # The last line is "N passed, N failed". What could not be built or run, a test
 # program that ended badly, a missing plan and a dead guest count as failures.
@@ -414,10 +414,10 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 case $what in
 all)
+	start_kernel 19 # behind all else
 	unit_tests
 	fuzzing
 	build_kunit "$OUT"
-	start_kernel 19 # behind the guest
 	on_stock "stock | "
 	on_newer "newer | " "${ON_NEWER[@]}"
 	on_debug
