@@ -100,7 +100,7 @@ count() {
 # heads NAME: what failed, and the first that is said of each
 heads() {
 	awk -v name="$1" '
-		/^# FAILED: / { print name ": " substr($0, 11); left = 5; next }
+		/^# FAILED: / { print name ": " substr($0, 11); left = 12; next }
 		left-- > 0 { print "    " $0 }' | cut -c1-150
 }
 

@@ -104,6 +104,8 @@ run_scenario() {
 	fi
 	printf 'not ok %d - %s (%d.%d s)\n' "$number" "$name" $((ms / 1000)) $((ms / 100 % 10))
 	printf '# %s\n# exit status %s\n' "${TEXT_OF[$name]}" "$status"
+	# What it complained of itself comes last there, and first here: a summary has few lines.
+	tail -n 1 "$WORK/scenario.log" | cut -c1-180 | sed 's/^\(# \)\?/# /'
 	[ -z "$bad" ] || printf '# %s\n' "${bad//$'\n'/$'\n# '}"
 	diagnose
 	cp -r "$WORK" "$OUTDIR/" 2>/dev/null
