@@ -46,7 +46,7 @@ packages() {
 		;;
 	lint)
 		packages build
-		echo linux-source-6.1 xz-utils perl sparse shellcheck
+		echo linux-source-6.1 xz-utils perl sparse shellcheck python3-docutils
 		;;
 	*)
 		die "usage: deps.sh [build|unit|check|fuzz|debug|vng|bench|storage|lint]..."

@@ -110,6 +110,16 @@ run_requirements() {
 	finish "requirements" "$OUT/requirements"
 }
 
+# A table that is broken is no table, and takes what follows with it.
+run_documents() {
+	local file
+	step "the documents are reStructuredText"
+	files README 'Documentation/*.rst' | while read -r file; do
+		rst2pseudoxml --report=2 "$file" 2>&1 > /dev/null | grep "^$file:"
+	done > "$OUT/documents"
+	finish documents "$OUT/documents"
+}
+
 scripts/deps.sh lint || exit 1
 git rev-parse --git-dir > /dev/null 2>&1 || die "lint asks git which files are ours"
 mkdir -p "$OUT"
@@ -120,6 +130,7 @@ run_kernel_doc
 run_shellcheck
 run_layers
 run_requirements
+run_documents
 echo
 printf '%s\n' "findings:" "${summary[@]}"
 [ $total = 0 ]
