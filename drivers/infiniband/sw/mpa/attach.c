@@ -90,7 +90,8 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agre
 		ret = -EINVAL;
 	if (!ret) {
 		qp->state = IB_QPS_RTS;
-		qp->ep = rnic_ep_get(ep);
+		/* The tasklet looks without the lock, and then at what was set before. */
+		smp_store_release(&qp->ep, rnic_ep_get(ep));
 	} else {
 		qp->busy = false;
 		rnic_readq_free(&qp->readq);

@@ -23,7 +23,7 @@
 /* Many FPDUs of an Ethernet, two of the largest. */
 #define ORDER		3
 #define ORDER_BIG	5
-/* Most of a stock's memory: 1 MiB of either kind a CPU. */
+/* Most of a stock's memory: 1 MiB of either kind a CPU, and the current ones. */
 #define RING_SIZE	32
 #define RING_SIZE_BIG	8
 

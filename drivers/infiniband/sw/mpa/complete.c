@@ -108,7 +108,7 @@ void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u
 
 /**
  * rnic_qp_tell() - tell who waits for completions of a queue pair
- * @qp:	queue pair; its data path is the caller's, who is through with it for now
+ * @qp:	queue pair; its data path is the caller's, and no access to a region goes on
  *
  * Calls handlers of the consumer.
  */

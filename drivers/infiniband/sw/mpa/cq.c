@@ -3,8 +3,9 @@
  * Completion queues: a ring, a lock, and who is told about a completion.
  *
  * Upcalls are made after the lock is dropped, since they may poll or arm, and not
- * before the queue pair is through with what it was at (rnic_qp_tell()): who is woken
- * goes on at once on another processor, and posts, which wants the socket's lock. A CQ
+ * before the queue pair is through with what it was at, or with 64 KiB of it
+ * (rnic_qp_tell()): who is woken goes on at once on another processor, and posts, which
+ * wants the socket's lock. A CQ
  * outlives the QPs that complete into it: ib_core destroys it only when none is
  * left, and a QP's destruction waits for the last upcall it is making.
  *

@@ -4,8 +4,9 @@
  *
  * The worker receives, sends, and notices the end of a connection. It is woken
  * by socket events, by kernel consumers that post (in any context), and by
- * whoever changes the state. Two things do not wait for it. A user's doorbell
- * locks the socket and sends by itself. And what arrives in small amounts is
+ * whoever changes the state. Three things do not wait for it. A user's doorbell
+ * locks the socket and sends by itself. What a kernel consumer posts one by one a
+ * tasklet sends (post.c). And what arrives in small amounts is
  * handled in the softirq that brought it, as long as nobody owns the socket: a
  * message of a few octets costs no wake-up then. So are the answers to small Reads,
  * and the sends that waited for a Read to come back, up to a bound. Bulk is the

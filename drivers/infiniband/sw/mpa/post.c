@@ -8,9 +8,9 @@
  * lock that the consumer's completion handler takes, too, and with interrupts off. The
  * worker can always do it, and goes on beside the consumer, who posts more meanwhile.
  * But its wake-up is most of the time that a small request takes which nothing follows.
- * That is told as with bulk (bulk.c): if the worker finds one post only, the next ones
- * are sent by a tasklet, that is as soon as softirqs may run, mostly before the call
- * returns; 1, 3, 7 and up to 64 of them, before the worker is tried again.
+ * That is told as with bulk (bulk.c): if the worker finds one post only, what is posted
+ * next is sent by a tasklet, that is as soon as softirqs may run, mostly before the call
+ * returns; 1, 3, 7 and up to 64 times, before the worker is tried again.
  *
  * A QP in the error state still accepts: its worker flushes what it finds.
  */
@@ -114,12 +114,13 @@ void rnic_post_soft(struct tasklet_struct *tasklet)
 }
 
 /*
- * Have it sent. With interrupts off the tasklet would be left to a thread, which is no
- * better than the worker.
+ * Have it sent. With interrupts off softirqs may not be let run here, and a tasklet left
+ * to a thread is no better than the worker. Where spinlocks leave both on (PREEMPT_RT), a
+ * tasklet would run here with the consumer's locks held, and call its handlers.
  */
 static void posted(struct rnic_qp *qp)
 {
-	if (!READ_ONCE(qp->tx.alone) || irqs_disabled()) {
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !READ_ONCE(qp->tx.alone) || irqs_disabled()) {
 		rnic_qp_kick(qp);
 		return;
 	}

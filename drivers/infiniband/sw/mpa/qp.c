@@ -207,12 +207,14 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* It may be in the middle of a startup, which would take its time. */
 	while (!wait_for_completion_timeout(&qp->idle, HZ / 10))
 		rnic_ep_cut_short(dev, qp, NULL);
-	/* Nobody posts any more. */
-	tasklet_kill(&qp->soft);
-	/* Each of the two may have queued the other. */
+	/*
+	 * Each of the two may have queued the other. The worker's last upcall may have made
+	 * the consumer post, and the tasklet wakes the worker.
+	 */
 	WRITE_ONCE(qp->gone, true);
 	cancel_work_sync(&qp->work);
 	cancel_delayed_work_sync(&qp->reflush);
+	tasklet_kill(&qp->soft);
 	cancel_work_sync(&qp->work);
 	free_rings(qp);
 	rnic_dev_uncharge(dev, RNIC_OBJ_QP);

@@ -4,8 +4,8 @@
  *
  * A queue pair's data path (tx, rx, readq, sent) belongs to whoever holds the
  * socket lock of its connection: who finishes the startup, the worker, the task that
- * rings the doorbell, or the softirq that brings data or ends a wait for company.
- * Without a connection it belongs to the worker.
+ * rings the doorbell, or the softirq that brings data, ends a wait for company or sends
+ * what the kernel posted. Without a connection it belongs to the worker.
  */
 #ifndef _RNIC_QP_H
 #define _RNIC_QP_H
@@ -83,7 +83,7 @@ enum rnic_tx_msg {
  * @reads:	such doorbells since one waited in vain
  * @patience:	@run, or @reads, above which company is waited for
  * @alone:	large doorbells from now on that send all there is; of a kernel consumer,
- *		posts that do not wait for the worker
+ *		runs of @soft that send
  * @alone_next:	how many they were
  * @posts:	rnic_qp.posts when somebody looked for something to send
  * @bulk_from:	rnic_qp.sent_tail when the worker got to work

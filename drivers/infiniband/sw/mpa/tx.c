@@ -4,8 +4,8 @@
  *
  * rnic_tx_run() is entered with the socket locked, by who finishes the startup, by the
  * task that rang the doorbell, by the worker, by the softirq that brought a small Read
- * Request, or by that of the timer that ends a wait for company. It goes round this loop
- * until nothing is left to send or TCP is full:
+ * Request, by that of the timer that ends a wait for company, or by the tasklet of a
+ * consumer in the kernel. It goes round this loop until nothing is left to send or TCP is full:
  *
  *	rnic_tx_next()	   what to send next: RTR, Read Response, work request (tx_msg.c)
  *	encode_segment()   one FPDU into the image: header, payload, CRC
