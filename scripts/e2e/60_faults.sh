@@ -92,6 +92,7 @@ netdev_removed_busy() {
 
 scenario cable_pulled 30 "the cable is out for two seconds; the connection survives"
 cable_pulled() {
+	dirty		# IPv6 addresses go with the cable
 	new_port
 	serve server b rping -s -V -C 200 -S 64000 -a "$B4" -p "$PORT"
 	start client a rping -c -V -C 200 -S 64000 -a "$B4" -p "$PORT"
