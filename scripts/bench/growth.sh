@@ -6,8 +6,8 @@
 #
 # From the environment: WHO (mpa; also siw, rxe), GROWTH_ROWS (see below;
 # MODE:OP:SIZE:FEW:MANY:COUNT,COUNT...), GROWTH_LIMIT (1.5), OUT (bench). Fails when
-# something could not be measured, and when for our device the highest count costs
-# more than GROWTH_LIMIT times the lowest.
+# something could not be measured, and when for our device any count costs more than
+# GROWTH_LIMIT times the first.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -73,7 +73,7 @@ awk -F , -v limit="$GROWTH_LIMIT" '
 	function end_line() {
 		if (line == "")
 			return
-		grown = first > 0 && last / first > limit
+		grown = first > 0 && most / first > limit
 		printf "%s%s\n", line, grown ? "  grows" : ""
 		if (grown && driver == "mpa")
 			bad++
@@ -92,7 +92,7 @@ awk -F , -v limit="$GROWTH_LIMIT" '
 			shown = key
 			mode = $2
 			driver = $1
-			first = last = 0
+			first = most = 0
 			line = sprintf("%-4s %-6s %5d", $1, $3, $4)
 		}
 		value = cost[$0]
@@ -103,7 +103,8 @@ awk -F , -v limit="$GROWTH_LIMIT" '
 		}
 		if (!first)
 			first = value
-		last = value
+		if (value + 0 > most)
+			most = value + 0
 		line = line sprintf("  %7d: %6d (%.2f)", $5, value, first ? value / first : 0)
 	}
 	END {

@@ -200,9 +200,10 @@ static void empty(struct stock *st, bool big)
 {
 	int i;
 
-	for (i = 0; i < CURRENT; i++)
+	for (i = 0; i < CURRENT; i++) {
 		if (st->cur[i].page)
 			put_page(st->cur[i].page);
+	}
 	while (st->head != st->tail)
 		put_page(take_oldest(st, big));
 }

@@ -5,9 +5,8 @@
  * Upcalls are made after the lock is dropped, since they may poll or arm, and not
  * before the queue pair is through with what it was at, or with 64 KiB of it
  * (rnic_qp_tell()): who is woken goes on at once on another processor, and posts, which
- * wants the socket's lock. A CQ
- * outlives the QPs that complete into it: ib_core destroys it only when none is
- * left, and a QP's destruction waits for the last upcall it is making.
+ * wants the socket's lock. A CQ outlives the QPs that complete into it: ib_core destroys
+ * it only when none is left, and a QP's destruction waits for the last upcall it is making.
  *
  * Late arming. A user's arming is a plain store into mapped memory: nobody sees
  * it until the next completion. NICs raise the event at once when completions
