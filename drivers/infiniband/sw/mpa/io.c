@@ -36,6 +36,8 @@ struct workqueue_struct *rnic_wq;
 /*
  * Startups, one at a time: calls leave and are reported in the order in which they were
  * made. perftest pairs its queue pairs by that order, and mixes them up in any other.
+ * Without a high priority: iw_cm, which has the next turn, has none, and its workers take
+ * over without a switch.
  */
 struct workqueue_struct *rnic_startup_wq;
 
@@ -45,8 +47,7 @@ int rnic_io_init(void)
 	rnic_wq = alloc_workqueue("rdma_mpa", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
 	if (!rnic_wq)
 		return -ENOMEM;
-	rnic_startup_wq = alloc_ordered_workqueue("rdma_mpa_startup",
-						  WQ_HIGHPRI | WQ_MEM_RECLAIM);
+	rnic_startup_wq = alloc_ordered_workqueue("rdma_mpa_startup", WQ_MEM_RECLAIM);
 	if (rnic_startup_wq)
 		return 0;
 	destroy_workqueue(rnic_wq);
