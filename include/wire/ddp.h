@@ -84,7 +84,7 @@ static_assert(sizeof(struct rdmap_read_req) == 28);
  * @qn:		untagged: queue number
  * @msn:	untagged: message sequence number
  * @mo:		untagged: message offset
- * @read:	Read Request fields
+ * @read:	Read Request fields; only its own are filled in
  */
 struct ddp_seg {
 	u8 opcode;

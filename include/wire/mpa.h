@@ -5,6 +5,8 @@
  * Pure: octets and decisions. Positions are stream positions: octets since
  * SeqStart, the first octet after the last startup frame of that direction,
  * modulo 2^32.
+ *
+ * Few ask for Markers. What is asked for each FPDU is short without them, and in line.
  */
 #ifndef _WIRE_MPA_H
 #define _WIRE_MPA_H
@@ -35,6 +37,9 @@
  */
 u32 mpa_mulpdu(u32 emss, bool markers);
 
+/* Octets that Markers take in an FPDU of @size octets without them, at @pos. */
+u32 mpa_markers_in(u32 pos, u32 size);
+
 /**
  * mpa_fpdu_size() - octets an FPDU takes on the wire
  * @pos:	stream position of its first octet
@@ -43,7 +48,15 @@ u32 mpa_mulpdu(u32 emss, bool markers);
  *
  * Return: size with Markers, PAD and CRC.
  */
-u32 mpa_fpdu_size(u32 pos, u32 ulpdu_len, bool markers);
+static inline u32 mpa_fpdu_size(u32 pos, u32 ulpdu_len, bool markers)
+{
+	u32 size = ((MPA_LEN_SIZE + ulpdu_len + 3) & ~3u) + MPA_CRC_SIZE;
+
+	return markers ? size + mpa_markers_in(pos, size) : size;
+}
+
+/* @room octets at @pos, but for the Markers there. */
+u32 mpa_room_without_markers(u32 pos, u32 room);
 
 /**
  * mpa_ulpdu_fit() - the largest ULPDU whose FPDU fits (SEG-06, appendix D.3)
@@ -53,7 +66,15 @@ u32 mpa_fpdu_size(u32 pos, u32 ulpdu_len, bool markers);
  *
  * Return: largest ULPDU length (at most MPA_ULPDU_MAX), 0 if not even 1 fits.
  */
-u32 mpa_ulpdu_fit(u32 pos, u32 room, bool markers);
+static inline u32 mpa_ulpdu_fit(u32 pos, u32 room, bool markers)
+{
+	room &= ~3u;
+	if (markers)
+		room = mpa_room_without_markers(pos, room);
+	if (room < MPA_FPDU_MIN)
+		return 0;
+	return min_t(u32, room - MPA_LEN_SIZE - MPA_CRC_SIZE, MPA_ULPDU_MAX);
+}
 
 /*
  * Sender.
@@ -117,6 +138,9 @@ void mpa_tx_begin(struct mpa_tx *tx, u8 *buf, u32 ulpdu_len);
  */
 void mpa_tx_put(struct mpa_tx *tx, const void *data, u32 len);
 
+/* Write a Marker if one is due. Return: ULPDU octets before the next. */
+u32 mpa_tx_step(struct mpa_tx *tx);
+
 /**
  * mpa_tx_at() - where the next ULPDU octets go
  * @tx:		sending direction, an FPDU begun
@@ -126,7 +150,11 @@ void mpa_tx_put(struct mpa_tx *tx, const void *data, u32 len);
  *
  * Return: the address.
  */
-u8 *mpa_tx_at(struct mpa_tx *tx, u32 *room);
+static inline u8 *mpa_tx_at(struct mpa_tx *tx, u32 *room)
+{
+	*room = tx->markers ? mpa_tx_step(tx) : tx->left;
+	return tx->buf + tx->fill;
+}
 
 /* @len octets were written at mpa_tx_at(). */
 static inline void mpa_tx_wrote(struct mpa_tx *tx, u32 len)
@@ -238,6 +266,9 @@ static inline u32 mpa_rx_missing(const struct mpa_rx *rx)
 	return max_t(u32, size - rx->seen, 1);
 }
 
+/* Leave the Markers before @wire_off out. Return: octets before the next, @left at most. */
+u32 mpa_rx_step(const struct mpa_rx *rx, u32 *wire_off, u32 left);
+
 /**
  * mpa_ulpdu_span() - where ULPDU octets of a received FPDU lie on the wire
  * @rx:		receiving direction holding a complete FPDU
@@ -246,6 +277,12 @@ static inline u32 mpa_rx_missing(const struct mpa_rx *rx)
  *
  * Return: ULPDU octets that follow there without a Marker between them.
  */
-u32 mpa_ulpdu_span(const struct mpa_rx *rx, u32 off, u32 *wire_off);
+static inline u32 mpa_ulpdu_span(const struct mpa_rx *rx, u32 off, u32 *wire_off)
+{
+	u32 left = off < rx->ulpdu_len ? rx->ulpdu_len - off : 0;
+
+	*wire_off = rx->start + MPA_LEN_SIZE + off;
+	return rx->markers ? mpa_rx_step(rx, wire_off, left) : left;
+}
 
 #endif

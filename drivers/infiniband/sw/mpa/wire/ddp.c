@@ -148,7 +148,7 @@ enum wire_err ddp_parse(struct ddp_seg *seg, const u8 *ulpdu, u32 have, u32 ulpd
 	const struct ddp_ctrl *ctrl = (const struct ddp_ctrl *)ulpdu;
 	enum wire_err err;
 
-	memset(seg, 0, sizeof(*seg));
+	memset(seg, 0, offsetof(struct ddp_seg, read));
 	if (have < CTRL_SIZE || ulpdu_len < CTRL_SIZE)
 		return WIRE_DDP_LOCAL;
 	err = parse_ctrl(seg, ctrl);

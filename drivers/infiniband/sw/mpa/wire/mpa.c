@@ -36,17 +36,12 @@ static u32 to_marker(u32 pos)
 	return -pos & MARKER_MASK;
 }
 
-static u32 pad4(u32 len)
-{
-	return (len + 3) & ~3u;
-}
-
-/* Markers before octet @len of content that starts at @pos (MRK-19, D.2). */
-static u32 markers_within(u32 pos, u32 len)
+/* MRK-19, D.2 */
+u32 mpa_markers_in(u32 pos, u32 size)
 {
 	u32 first = to_marker(pos);
 
-	return len <= first ? 0 : (len - first + MARKER_GAP - 1) / MARKER_GAP;
+	return size <= first ? 0 : MPA_MARKER_SIZE * ((size - first + MARKER_GAP - 1) / MARKER_GAP);
 }
 
 u32 mpa_mulpdu(u32 emss, bool markers)
@@ -61,27 +56,14 @@ u32 mpa_mulpdu(u32 emss, bool markers)
 	return min_t(u32, emss - overhead, MPA_ULPDU_MAX);
 }
 
-u32 mpa_fpdu_size(u32 pos, u32 ulpdu_len, bool markers)
-{
-	u32 size = pad4(MPA_LEN_SIZE + ulpdu_len) + MPA_CRC_SIZE;
-
-	if (markers)
-		size += MPA_MARKER_SIZE * markers_within(pos, size);
-	return size;
-}
-
-u32 mpa_ulpdu_fit(u32 pos, u32 room, bool markers)
+/* Behind @first, every 512 octets begun cost a Marker. */
+u32 mpa_room_without_markers(u32 pos, u32 room)
 {
 	u32 first = to_marker(pos);
 
-	room &= ~3u;
-	/* Behind @first, every 512 octets begun cost a Marker. */
-	if (markers && room > first)
-		room -= MPA_MARKER_SIZE *
-			((room - first - 1) / MPA_MARKER_SPACING + 1);
-	if (room < MPA_FPDU_MIN)
-		return 0;
-	return min_t(u32, room - MPA_LEN_SIZE - MPA_CRC_SIZE, MPA_ULPDU_MAX);
+	if (room <= first)
+		return room;
+	return room - MPA_MARKER_SIZE * ((room - first - 1) / MPA_MARKER_SPACING + 1);
 }
 
 /* Sender */
@@ -140,13 +122,10 @@ void mpa_tx_put(struct mpa_tx *tx, const void *data, u32 len)
 	}
 }
 
-u8 *mpa_tx_at(struct mpa_tx *tx, u32 *room)
+u32 mpa_tx_step(struct mpa_tx *tx)
 {
 	tx_marker_if_due(tx);
-	*room = tx->left;
-	if (tx->markers)
-		*room = min(tx->left, to_marker(tx->pos + tx->fill));
-	return tx->buf + tx->fill;
+	return min(tx->left, to_marker(tx->pos + tx->fill));
 }
 
 u32 mpa_tx_end(struct mpa_tx *tx)
@@ -360,16 +339,12 @@ enum mpa_rx_verdict mpa_rx_feed(struct mpa_rx *rx, const u8 *data, u32 len, u32 
 	return rx_complete(rx) ? MPA_RX_FPDU : MPA_RX_MORE;
 }
 
-u32 mpa_ulpdu_span(const struct mpa_rx *rx, u32 off, u32 *wire_off)
+u32 mpa_rx_step(const struct mpa_rx *rx, u32 *wire_off, u32 left)
 {
-	u32 content = MPA_LEN_SIZE + off;
+	u32 content = *wire_off - rx->start;
 	u32 first = to_marker(rx->pos + rx->start);
-	u32 left = off < rx->ulpdu_len ? rx->ulpdu_len - off : 0;
 	u32 behind;
 
-	*wire_off = rx->start + content;
-	if (!rx->markers)
-		return left;
 	if (content < first)
 		return min(left, first - content);
 	behind = content - first;
