@@ -88,14 +88,26 @@ static struct page *recycle(struct stock *st, bool big)
 	return take_oldest(st, big);
 }
 
-static struct rnic_chunk take_current(struct stock *st)
+/* Return: there was one. */
+static bool take_current(struct stock *st, struct rnic_chunk *chunk)
 {
-	struct rnic_chunk got = {};
 	int i;
 
-	for (i = 0; i < CURRENT && !got.page; i++)
-		swap(got, st->cur[i]);
-	return got;
+	for (i = 0; i < CURRENT; i++) {
+		if (!st->cur[i].page)
+			continue;
+		*chunk = st->cur[i];
+		st->cur[i].page = NULL;
+		return true;
+	}
+	return false;
+}
+
+static void take_empty(struct stock *st, struct rnic_chunk *chunk, bool big)
+{
+	chunk->page = recycle(st, big);
+	chunk->size = PAGE_SIZE << order_of(big);
+	chunk->fill = 0;
 }
 
 /* Return: there is room for it. */
@@ -124,23 +136,18 @@ static bool put_current(struct stock *st, const struct rnic_chunk *chunk)
  */
 bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
 {
-	struct rnic_chunk got = {};
 	struct stock *st;
 
 	local_bh_disable();
 	st = &this_cpu_ptr(stocks)->of[big];
-	if (chunk->page)
+	if (chunk->page) {
 		retire(st, chunk->page, big);
-	else
-		got = take_current(st);
-	if (!got.page) {
-		got.page = recycle(st, big);
-		got.size = PAGE_SIZE << order_of(big);
-		got.fill = 0;
+		take_empty(st, chunk, big);
+	} else if (!take_current(st, chunk)) {
+		take_empty(st, chunk, big);
 	}
 	local_bh_enable();
-	*chunk = got;
-	return got.page;
+	return chunk->page;
 }
 
 /**
