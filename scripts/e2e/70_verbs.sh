@@ -30,7 +30,7 @@ done
 for test in write_past_end write_before write_no_right write_stale write_gone \
 	write_other_pd write_qp_forbids read_past_end read_before read_no_right read_stale \
 	read_gone read_other_pd read_qp_forbids second_read behind_a_read send_no_recv \
-	send_too_long send_to_read_only local_bad_lkey local_gone local_past_end \
+	send_too_long send_to_read_only local_bad_lkey local_behind local_gone local_past_end \
 	local_read_sink refused_posts; do
 	scenario "error_$test" 30 "errors: ${test//_/ }"
 	eval "error_$test() { verbs $test; }"

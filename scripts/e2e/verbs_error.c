@@ -328,12 +328,16 @@ static void behind_a_read(void)
 	pair_free(&p);
 }
 
-/* A local mistake: the request itself fails, nothing goes out, the peer is cut off. */
-static void local_mistake(enum ibv_wr_opcode op, bool bad_key, bool read_only)
+/*
+ * A local mistake: the request itself fails, nothing goes out, the peer is cut off. It is in
+ * the last piece, behind @good octets of which all is well, if not 0.
+ */
+static void local_mistake_behind(unsigned int good, enum ibv_wr_opcode op, bool bad_key,
+				 bool read_only)
 {
 	struct ibv_mr *mr = NULL;
+	struct ibv_sge e, list[2];
 	struct ibv_wc wc;
-	struct ibv_sge e;
 	struct pair p;
 
 	pair_open(&p, &defaults);
@@ -341,6 +345,7 @@ static void local_mistake(enum ibv_wr_opcode op, bool bad_key, bool read_only)
 	memset(p.b.mem + REGION, 0xee, PAGE);
 	e = sge(&p.b, 0, PAGE);
 	post_recv(&p.b, 1, &e, 1);
+	list[0] = sge(&p.a, 0, good);
 	e = sge(&p.a, bad_key || read_only ? 0 : MEM_SIZE - 10, 100);
 	if (bad_key)
 		e.lkey ^= 0x00a5a500;
@@ -349,7 +354,8 @@ static void local_mistake(enum ibv_wr_opcode op, bool bad_key, bool read_only)
 		check(mr, "reg_mr: %m");
 		e.lkey = mr->lkey;
 	}
-	post(&p.a, 0, op, IBV_SEND_SIGNALED, &e, 1, (uintptr_t)p.b.mem + REGION,
+	list[!!good] = e;
+	post(&p.a, 0, op, IBV_SEND_SIGNALED, list, good ? 2 : 1, (uintptr_t)p.b.mem + REGION,
 	     p.b.mr->rkey);
 	wc_expect(&p.a, 0, IBV_WC_LOC_PROT_ERR);
 	check(wc_get(&p.b, &wc, WAIT_MS) && wc.status == IBV_WC_WR_FLUSH_ERR,
@@ -359,6 +365,11 @@ static void local_mistake(enum ibv_wr_opcode op, bool bad_key, bool read_only)
 	if (mr)
 		check(!ibv_dereg_mr(mr), "dereg_mr: %m");
 	pair_free(&p);
+}
+
+static void local_mistake(enum ibv_wr_opcode op, bool bad_key, bool read_only)
+{
+	local_mistake_behind(0, op, bad_key, read_only);
 }
 
 /* The region was used, and is gone; another is there. */
@@ -394,6 +405,18 @@ static void local_bad_lkey(void)
 {
 	local_mistake(IBV_WR_SEND, true, false);
 	local_mistake(IBV_WR_RDMA_WRITE, true, false);
+}
+
+/* In one FPDU with the mistake, and in FPDUs before it */
+static void local_behind(void)
+{
+	unsigned int i, good[] = { 5, 3000 };
+
+	for (i = 0; i < 2; i++) {
+		local_mistake_behind(good[i], IBV_WR_SEND, true, false);
+		local_mistake_behind(good[i], IBV_WR_RDMA_WRITE, true, false);
+		local_mistake_behind(good[i], IBV_WR_RDMA_WRITE, false, false);
+	}
 }
 
 static void local_past_end(void)
@@ -452,6 +475,7 @@ const struct test error_tests[] = {
 	{ "send_to_read_only", send_to_read_only },
 	{ "local_bad_lkey", local_bad_lkey },
 	{ "local_gone", local_gone },
+	{ "local_behind", local_behind },
 	{ "local_past_end", local_past_end },
 	{ "local_read_sink", local_read_sink },
 	{ "refused_posts", refused_posts },

@@ -102,29 +102,27 @@ static bool reach(struct rnic_mem *mem, u32 stag, int access)
  * @addr:	address (tagged offset) of the first octet
  * @len:	octets; with 0 the STag is checked all the same
  * @access:	IB_ACCESS_* rights needed, all of them; 0 for local reading
- * @fault:	says what is wrong when NULL is returned
  *
- * On success softirqs are off until rnic_mr_put(): do not sleep. What was allowed is
- * looked at each time, only the way to the region is shortened. Softirq and process
- * context, interrupts enabled, the queue pair's data path the caller's.
+ * On success @mem->mr is the region, and softirqs are off until rnic_mr_put(): do not sleep.
+ * What was allowed is looked at each time, only the way to the region is shortened. Softirq
+ * and process context, interrupts enabled, the queue pair's data path the caller's.
  *
- * Return: the region, or NULL.
+ * Return: RNIC_MR_OK, or what is wrong.
  */
-struct rnic_mr *rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len,
-			    int access, enum rnic_mr_fault *fault)
+enum rnic_mr_fault rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len, int access)
 {
+	enum rnic_mr_fault fault;
+
 	/* The region without an STag has other conditions: found anew each time. */
 	if (!mem->mr || !stag || READ_ONCE(mem->mr->stag) != stag) {
 		rnic_mr_put(mem);
-		*fault = RNIC_MR_STAG;
 		if (!reach(mem, stag, access))
-			return NULL;
+			return RNIC_MR_STAG;
 	}
-	*fault = check(mem, mem->mr, stag, addr, len, access);
-	if (*fault == RNIC_MR_OK)
-		return mem->mr;
-	rnic_mr_put(mem);
-	return NULL;
+	fault = check(mem, mem->mr, stag, addr, len, access);
+	if (fault)
+		rnic_mr_put(mem);
+	return fault;
 }
 
 /**

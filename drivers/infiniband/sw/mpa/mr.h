@@ -135,8 +135,7 @@ struct rnic_mem {
 	struct rnic_known known[2];
 };
 
-struct rnic_mr *rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len,
-			    int access, enum rnic_mr_fault *fault);
+enum rnic_mr_fault rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len, int access);
 void rnic_mr_end(struct rnic_mem *mem);
 void rnic_mr_iter(const struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
 		  struct rnic_mem_iter *it);

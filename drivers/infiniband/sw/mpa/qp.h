@@ -387,7 +387,7 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s);
 /* tx_msg.c */
 bool rnic_tx_next(struct rnic_qp *qp);
-enum rnic_mr_fault rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n);
+int rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n);
 void rnic_tx_fault(struct rnic_qp *qp);
 void rnic_tx_done(struct rnic_qp *qp);
 bool rnic_tx_idle(struct rnic_qp *qp);

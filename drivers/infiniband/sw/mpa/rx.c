@@ -144,15 +144,14 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, int
 	struct rnic_qp *qp = p->qp;
 	enum rnic_mr_fault fault;
 	struct payload pl;
-	struct rnic_mr *mr;
 
 	if (!seg->len)
 		return WIRE_OK;
-	payload_init(&pl, p, seg->hdr_len);
-	mr = rnic_mr_get(&qp->mem, seg->stag, seg->to, seg->len, access, &fault);
-	if (!mr)
+	fault = rnic_mr_get(&qp->mem, seg->stag, seg->to, seg->len, access);
+	if (fault)
 		return faults[fault].tagged;
-	return payload_copy(&pl, mr, seg->to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
+	payload_init(&pl, p, seg->hdr_len);
+	return payload_copy(&pl, qp->mem.mr, seg->to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
 }
 
 /* In error before the receive is seen to fail, as with rnic_qp_fail(). */
@@ -195,7 +194,6 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 {
 	struct rnic_qp *qp = p->qp;
 	struct rnic_rx *rx = &qp->rx;
-	enum rnic_mr_fault fault;
 	struct payload pl;
 
 	if (!rx->have_rwqe && !take_receive(qp)) {
@@ -207,7 +205,7 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 		return WIRE_DDP_U_TOOLONG;
 	}
 	payload_init(&pl, p, seg->hdr_len);
-	if (rnic_sgl_fill(&qp->mem, &rx->sgl, seg->len, payload_copy, &pl, &fault)) {
+	if (rnic_sgl_fill(&qp->mem, &rx->sgl, seg->len, payload_copy, &pl)) {
 		receive_failed(qp, IB_WC_LOC_PROT_ERR);
 		return WIRE_DDP_LOCAL;
 	}
@@ -236,8 +234,8 @@ static enum wire_err rx_read_request(struct rnic_qp *qp, const struct ddp_seg *s
 	if (r.len) {
 		if (!(READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ))
 			return WIRE_RDMAP_ACCESS;
-		if (!rnic_mr_get(&qp->mem, r.src_stag, r.src_to, r.len, IB_ACCESS_REMOTE_READ,
-				 &fault))
+		fault = rnic_mr_get(&qp->mem, r.src_stag, r.src_to, r.len, IB_ACCESS_REMOTE_READ);
+		if (fault)
 			return faults[fault].read;
 	}
 	return rnic_read_in_push(&qp->readq, &r) ? WIRE_OK : WIRE_DDP_U_NOBUF;

@@ -11,26 +11,23 @@
  * @mem:	the queue pair's memory
  * @sgl:	the list, from any position
  * @access:	IB_ACCESS_* rights needed; 0 for reading
- * @fault:	what is wrong, RNIC_MR_OK if nothing
  *
  * SGEs of no octets are not looked at. Context as for rnic_mr_get().
  *
- * Return: 0 or -EACCES.
+ * Return: RNIC_MR_OK, or what is wrong.
  */
-int rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *sgl, int access,
-		   enum rnic_mr_fault *fault)
+enum rnic_mr_fault rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *sgl, int access)
 {
+	enum rnic_mr_fault fault = RNIC_MR_OK;
 	u8 i;
 
-	*fault = RNIC_MR_OK;
-	for (i = 0; i < sgl->num; i++) {
+	for (i = 0; i < sgl->num && !fault; i++) {
 		const struct rnic_sge *sge = &sgl->sge[i];
 
-		if (sge->len &&
-		    !rnic_mr_get(mem, sge->lkey, sge->addr, sge->len, access, fault))
-			return -EACCES;
+		if (sge->len)
+			fault = rnic_mr_get(mem, sge->lkey, sge->addr, sge->len, access);
 	}
-	return 0;
+	return fault;
 }
 
 /* Octets the next step can take from one SGE; moves past empty ones. */
@@ -45,17 +42,15 @@ static u32 next_piece(struct rnic_sgl *sgl, u32 n)
 
 static __always_inline int
 fill_piece(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, int access, rnic_fill_fn fill,
-	   void *src, enum rnic_mr_fault *fault)
+	   void *src)
 {
 	const struct rnic_sge *sge = &sgl->sge[sgl->cur];
 	u64 addr = sge->addr + sgl->off;
-	struct rnic_mr *mr;
 	int ret;
 
-	mr = rnic_mr_get(mem, sge->lkey, addr, n, access, fault);
-	if (!mr)
+	if (rnic_mr_get(mem, sge->lkey, addr, n, access))
 		return -EACCES;
-	ret = fill(src, mr, addr, n);
+	ret = fill(src, mem->mr, addr, n);
 	if (ret)
 		return ret;
 	sgl->off += n;
@@ -65,17 +60,16 @@ fill_piece(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, int access, rnic_f
 
 static __always_inline int
 walk_list(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, int access, rnic_fill_fn fill,
-	  void *src, enum rnic_mr_fault *fault)
+	  void *src)
 {
 	u32 piece;
 	int ret;
 
-	*fault = RNIC_MR_OK;
 	if (n > sgl->left)
 		return -EMSGSIZE;
 	for (; n; n -= piece) {
 		piece = next_piece(sgl, n);
-		ret = fill_piece(mem, sgl, piece, access, fill, src, fault);
+		ret = fill_piece(mem, sgl, piece, access, fill, src);
 		if (ret)
 			return ret;
 	}
@@ -98,18 +92,16 @@ static int copy_out(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
  * @sgl:	the list; moves on by @n
  * @dst:	where to copy them
  * @n:		how many
- * @fault:	what is wrong, when -EACCES is returned
  *
  * Context as for rnic_mr_get().
  *
  * Return: 0; -EACCES; -EMSGSIZE when fewer octets are left.
  */
-int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n,
-		       enum rnic_mr_fault *fault)
+int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n)
 {
 	u8 *to = dst;
 
-	return walk_list(mem, sgl, n, 0, copy_out, &to, fault);
+	return walk_list(mem, sgl, n, 0, copy_out, &to);
 }
 
 /**
@@ -119,7 +111,6 @@ int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u3
  * @n:		how many
  * @fill:	writes them, piece by piece
  * @src:	passed to @fill
- * @fault:	what is wrong, when -EACCES is returned
  *
  * Context as for rnic_mr_get(). When this fails some octets may be written.
  *
@@ -127,7 +118,7 @@ int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u3
  * returned.
  */
 int rnic_sgl_fill(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, rnic_fill_fn fill,
-		  void *src, enum rnic_mr_fault *fault)
+		  void *src)
 {
-	return walk_list(mem, sgl, n, IB_ACCESS_LOCAL_WRITE, fill, src, fault);
+	return walk_list(mem, sgl, n, IB_ACCESS_LOCAL_WRITE, fill, src);
 }

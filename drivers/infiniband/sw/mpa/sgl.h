@@ -71,11 +71,9 @@ static inline void rnic_sgl_init(struct rnic_sgl *sgl, const struct rnic_sge *sg
 	sgl->left = len;
 }
 
-int rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *sgl, int access,
-		   enum rnic_mr_fault *fault);
-int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n,
-		       enum rnic_mr_fault *fault);
+enum rnic_mr_fault rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *sgl, int access);
+int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n);
 int rnic_sgl_fill(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, rnic_fill_fn fill,
-		  void *src, enum rnic_mr_fault *fault);
+		  void *src);
 
 #endif /* _RNIC_SGL_H */

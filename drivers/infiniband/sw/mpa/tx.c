@@ -84,11 +84,30 @@ static u32 in_segment(u32 len, u32 emss)
 	return len < emss ? len : len % emss;
 }
 
+/* A Marker stands in it. (Not in line: what is on the stack may be zeroed first.) */
+static noinline void put_header_in_pieces(struct rnic_tx *tx)
+{
+	u8 hdr[DDP_HDR_MAX];
+
+	mpa_tx_put(&tx->mpa, hdr, ddp_build(&tx->seg, hdr));
+}
+
+/* Mostly it is made where it stays. */
+static void put_header(struct rnic_tx *tx, u32 len)
+{
+	u32 room;
+	u8 *at = mpa_tx_at(&tx->mpa, &room);
+
+	if (room < len)
+		put_header_in_pieces(tx);
+	else
+		mpa_tx_wrote(&tx->mpa, ddp_build(&tx->seg, at));
+}
+
 /* One FPDU of @n payload octets at the end of the image, which has the room. */
 static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 {
 	struct rnic_tx *tx = &qp->tx;
-	u8 hdr[DDP_HDR_MAX];
 	u32 done, part;
 
 	tx->seg.last = n == tx->left;
@@ -97,12 +116,12 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 		tx->seg.mo = tx->off;
 	}
 	mpa_tx_begin(&tx->mpa, image_end(tx), hdr_len + n);
-	mpa_tx_put(&tx->mpa, hdr, ddp_build(&tx->seg, hdr));
+	put_header(tx, hdr_len);
 	for (done = 0; done < n; done += part) {
 		u8 *at = mpa_tx_at(&tx->mpa, &part);
 
 		part = min(n - done, part);
-		if (rnic_tx_payload(qp, at, part) != RNIC_MR_OK) {
+		if (rnic_tx_payload(qp, at, part)) {
 			rnic_tx_fault(qp);
 			return TX_ERROR;
 		}

@@ -28,6 +28,7 @@ static void local_error(struct rnic_qp *qp, enum ib_wc_status status)
 	rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
 }
 
+/* Of a Read Request the caller fills in seg.read. */
 static void begin_message(struct rnic_tx *tx, enum rnic_tx_msg msg, enum rdmap_opcode opcode,
 			  u32 len)
 {
@@ -35,7 +36,7 @@ static void begin_message(struct rnic_tx *tx, enum rnic_tx_msg msg, enum rdmap_o
 	tx->unseen &= opcode == RDMAP_READ_REQ;
 	tx->left = len;
 	tx->off = 0;
-	memset(&tx->seg, 0, sizeof(tx->seg));
+	memset(&tx->seg, 0, offsetof(struct ddp_seg, read));
 	tx->seg.opcode = opcode;
 }
 
@@ -53,6 +54,7 @@ static void begin_rtr(struct rnic_qp *qp)
 	case MPA_RTR_READ:
 		begin_message(tx, RNIC_TX_RTR, RDMAP_READ_REQ, 0);
 		tx->seg.qn = DDP_QN_READ_REQ;
+		memset(&tx->seg.read, 0, sizeof(tx->seg.read));
 		rnic_read_out_push(&qp->readq, &r);
 		break;
 	default:
@@ -76,17 +78,31 @@ static void begin_response(struct rnic_qp *qp, const struct rnic_read_in *r)
 	rnic_read_in_pop(&qp->readq);
 }
 
-static enum ib_wc_status check_sgl(struct rnic_qp *qp, int access)
+/* Never cut in two: an FPDU below MULPDU_MIN is not worth it. */
+static bool is_one_fpdu(u32 len)
+{
+	return len <= MPA_MULPDU_MIN - sizeof(struct ddp_untagged_hdr);
+}
+
+/*
+ * May all of its memory be accessed? Of what is sent in one FPDU that is looked at when it is
+ * copied there, and nothing was sent before.
+ */
+static bool sgl_ok(struct rnic_qp *qp, bool read)
 {
 	struct rnic_tx *tx = &qp->tx;
-	enum rnic_mr_fault fault;
 
 	if (tx->wqe.flags & RNIC_WQE_INLINE)
-		return IB_WC_SUCCESS;
+		return true;
 	rnic_sgl_init(&tx->sgl, tx->wqe.sge, tx->wqe.num_sge, tx->wqe.len);
-	if (rnic_sgl_check(&qp->mem, &tx->sgl, access, &fault))
-		return IB_WC_LOC_PROT_ERR;
-	return IB_WC_SUCCESS;
+	if (!read && is_one_fpdu(tx->wqe.len))
+		return true;
+	return !rnic_sgl_check(&qp->mem, &tx->sgl, read ? IB_ACCESS_LOCAL_WRITE : 0);
+}
+
+static bool is_read(const struct rnic_wqe *wqe)
+{
+	return wqe->op == RNIC_OP_READ || wqe->op == RNIC_OP_READ_INV;
 }
 
 static enum rdmap_opcode send_opcode(const struct rnic_wqe *wqe)
@@ -145,15 +161,13 @@ static bool begin_wqe(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
 	const struct rnic_wqe *wqe = &tx->wqe;
-	bool read = wqe->op == RNIC_OP_READ || wqe->op == RNIC_OP_READ_INV;
-	enum ib_wc_status status;
+	bool read = is_read(wqe);
 
 	tx->waits = false;
 	if (wqe->op == RNIC_OP_REG_MR || wqe->op == RNIC_OP_LOCAL_INV)
 		return local_operation(qp);
-	status = check_sgl(qp, read ? IB_ACCESS_LOCAL_WRITE : 0);
-	if (status) {
-		local_error(qp, status);
+	if (!sgl_ok(qp, read)) {
+		local_error(qp, IB_WC_LOC_PROT_ERR);
 		return false;
 	}
 	if (read) {
@@ -183,8 +197,7 @@ static bool must_wait(const struct rnic_qp *qp)
 
 	if (wqe->flags & RNIC_WQE_FENCE && out)
 		return true;
-	return (wqe->op == RNIC_OP_READ || wqe->op == RNIC_OP_READ_INV) &&
-	       out >= qp->readq.ord;
+	return is_read(wqe) && out >= qp->readq.ord;
 }
 
 /*
@@ -223,12 +236,13 @@ static bool next_wqe(struct rnic_qp *qp)
 		/* Posted in ERR it comes back flushed: who drains waits for that. */
 		if (rnic_qp_state(qp) == IB_QPS_ERR)
 			return false;
-		if (qp->readq.ord == 0 && must_wait(qp) && !rnic_reads_out(&qp->readq)) {
-			/* No Read can ever be sent on this connection. */
-			local_error(qp, IB_WC_LOC_QP_OP_ERR);
+		if (must_wait(qp)) {
+			/* For none: no Read can ever be sent on this connection. */
+			if (!rnic_reads_out(&qp->readq))
+				local_error(qp, IB_WC_LOC_QP_OP_ERR);
 			return false;
 		}
-		if (must_wait(qp) || !begin_wqe(qp))
+		if (!begin_wqe(qp))
 			return false;
 	}
 	return tx->msg != RNIC_TX_NONE;
@@ -266,18 +280,15 @@ bool rnic_tx_next(struct rnic_qp *qp)
 }
 
 /* The next @n octets of a Read Response, to @dst. */
-static enum rnic_mr_fault copy_response(struct rnic_qp *qp, void *dst, u32 n)
+static int copy_response(struct rnic_qp *qp, void *dst, u32 n)
 {
 	struct rnic_tx *tx = &qp->tx;
-	enum rnic_mr_fault fault;
-	struct rnic_mr *mr;
 
-	mr = rnic_mr_get(&qp->mem, tx->src, tx->src_to, n, IB_ACCESS_REMOTE_READ, &fault);
-	if (mr) {
-		rnic_mr_read(mr, tx->src_to, dst, n);
-		tx->src_to += n;
-	}
-	return fault;
+	if (rnic_mr_get(&qp->mem, tx->src, tx->src_to, n, IB_ACCESS_REMOTE_READ))
+		return -EACCES;
+	rnic_mr_read(qp->mem.mr, tx->src_to, dst, n);
+	tx->src_to += n;
+	return 0;
 }
 
 /**
@@ -288,20 +299,18 @@ static enum rnic_mr_fault copy_response(struct rnic_qp *qp, void *dst, u32 n)
  *
  * The access to the memory is left open for the next.
  *
- * Return: RNIC_MR_OK, or why the memory may not be read any more.
+ * Return: 0, or a negative errno: the memory may not be read, or not any more.
  */
-enum rnic_mr_fault rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n)
+int rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n)
 {
 	struct rnic_tx *tx = &qp->tx;
-	enum rnic_mr_fault fault = RNIC_MR_OK;
 
 	if (tx->msg == RNIC_TX_RESPONSE)
 		return copy_response(qp, dst, n);
-	if (tx->wqe.flags & RNIC_WQE_INLINE)
-		memcpy(dst, tx->wqe.inline_data + tx->off, n);
-	else if (rnic_sgl_copy_from(&qp->mem, &tx->sgl, dst, n, &fault) && !fault)
-		fault = RNIC_MR_BOUNDS;
-	return fault;
+	if (!(tx->wqe.flags & RNIC_WQE_INLINE))
+		return rnic_sgl_copy_from(&qp->mem, &tx->sgl, dst, n);
+	memcpy(dst, tx->wqe.inline_data + tx->off, n);
+	return 0;
 }
 
 /**
