@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Connections: what the caller and the listener learn of each other.
 
-for test in private_data reject refused ird_ord no_reads disconnects abandoned burst; do
+for test in private_data reject refused ird_ord no_reads disconnects abandoned burst named; do
 	scenario "cm_$test" 40 "connections: ${test//_/ }"
 	eval "cm_$test() {
 		new_port

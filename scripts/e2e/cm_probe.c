@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <linux/pkt_sched.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "probe.h"
@@ -385,6 +388,71 @@ static void tos(void)
 }
 
 /* Connect, use, part; again and again. */
+/* What two processes know of the queue pairs of one. */
+struct named {
+	volatile uint32_t qpn;
+	volatile unsigned int calls;
+	volatile bool over;
+};
+
+/* Calls nobody, again and again, for a queue pair of another process. */
+static void name_them(struct named *n)
+{
+	struct rdma_conn_param param = { .retry_count = 7 };
+	struct pair p;
+
+	pair_init(&p, &defaults);
+	while (!n->over) {
+		side_resolve(&p, &p.a, probe_port());
+		param.qp_num = n->qpn;
+		if (!rdma_connect(p.a.id, &param)) {
+			n->calls++;
+			cm_wait(&p.a);
+		}
+		check(!rdma_destroy_id(p.a.id), "destroy_id: %m");
+	}
+}
+
+/* Queue pairs go at any moment of a call that names them: whoever it is may do that. */
+static void named(void)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct named *n = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			       -1, 0);
+	struct pair p;
+	int i, status;
+	pid_t pid;
+
+	check(n != MAP_FAILED, "mmap: %m");
+	pid = fork();
+	check(pid >= 0, "fork: %m");
+	if (!pid) {
+		name_them(n);
+		exit(0);
+	}
+	pair_init(&p, &defaults);
+	side_resolve(&p, &p.a, probe_port());
+	side_make_qp(&p, &p.a);
+	attr.send_cq = p.a.cq;
+	attr.recv_cq = p.a.cq;
+	for (i = 0; i < 300; i++) {
+		struct ibv_qp *qp = ibv_create_qp(p.a.pd, &attr);
+
+		check(qp, "create_qp: %m");
+		n->qpn = qp->qp_num;
+		usleep(random() % 2000);
+		check(!ibv_destroy_qp(qp), "destroy_qp: %m");
+	}
+	n->over = true;
+	check(waitpid(pid, &status, 0) == pid && !status, "who named them: status %d", status);
+	check(n->calls, "no call named one that was there");
+	printf("%u calls named one that was there\n", n->calls);
+	pair_free(&p);
+}
+
 static void rounds(void)
 {
 	struct pair p;
@@ -411,6 +479,7 @@ int main(int argc, char **argv)
 		{ "reject_outage", reject_outage },
 		{ "abandoned", abandoned },
 		{ "burst", burst },
+		{ "named", named },
 		{ "rounds", rounds },
 		{ NULL, NULL },
 	};

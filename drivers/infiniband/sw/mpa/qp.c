@@ -197,11 +197,12 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	xa_erase(&dev->qps, ibqp->qp_num);
 	/*
-	 * iw_cm looks a queue pair up and takes its reference with interrupts
-	 * off, which an RCU grace period waits for. Any process may name any
-	 * QPN to it.
+	 * Any process may name any QPN to iw_cm. Who found it at this moment is about to take
+	 * a reference, with interrupts off, which an RCU grace period waits for. No reference
+	 * is missed of those who are not counted any more: pairs with rnic_qp_add_ref().
 	 */
-	synchronize_rcu_expedited();
+	if (atomic_read_acquire(&qp->found))
+		synchronize_rcu_expedited();
 	rnic_qp_error(qp);
 	rnic_qp_rem_ref(ibqp);
 	/* It may be in the middle of a startup, which would take its time. */
@@ -387,10 +388,15 @@ int rnic_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* ib_device_ops.iw_add_ref; also the endpoint's reference. Any context. */
+/* ib_device_ops.iw_add_ref; also the endpoint's reference. Right after rnic_qp_find(). */
 void rnic_qp_add_ref(struct ib_qp *ibqp)
 {
-	refcount_inc(&rnic_qp(ibqp)->refs);
+	struct rnic_qp *qp = rnic_qp(ibqp);
+
+	refcount_inc(&qp->refs);
+	/* The reference first: see rnic_qp_destroy(). */
+	smp_mb__before_atomic();
+	atomic_dec(&qp->found);
 }
 
 /* ib_device_ops.iw_rem_ref. Any context. rnic_qp_destroy() waits for the last. */
@@ -402,10 +408,17 @@ void rnic_qp_rem_ref(struct ib_qp *ibqp)
 		complete(&qp->idle);
 }
 
-/* ib_device_ops.iw_get_qp */
+/* ib_device_ops.iw_get_qp. rnic_qp_add_ref() has to follow. Any context but hard interrupt. */
 struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn)
 {
-	struct rnic_qp *qp = xa_load(&rnic_dev(ibdev)->qps, qpn);
+	struct rnic_dev *dev = rnic_dev(ibdev);
+	struct rnic_qp *qp;
 
+	/* Against rnic_qp_destroy(), which takes it out of reach with this lock. */
+	xa_lock(&dev->qps);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp)
+		atomic_inc(&qp->found);
+	xa_unlock(&dev->qps);
 	return qp ? &qp->ibqp : NULL;
 }

@@ -175,6 +175,7 @@ struct rnic_rx {
  * @dev:	device
  * @refs:	one for being there, one for each reference of iw_cm and the endpoint's
  * @idle:	completed when @refs is 0
+ * @found:	who found it by its number and has no reference yet
  * @lock:	protects @state, @ep, @busy, @setup, @begun and @parted; BH off
  * @state:	see rnic_qp_modify()
  * @ep:		connection, with a reference, or NULL; cleared with the socket
@@ -226,6 +227,7 @@ struct rnic_qp {
 	struct rnic_dev *dev;
 	refcount_t refs;
 	struct completion idle;
+	atomic_t found;
 	spinlock_t lock; /* see above */
 	enum ib_qp_state state;
 	struct rnic_ep *ep;
