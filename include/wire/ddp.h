@@ -173,7 +173,7 @@ static inline bool rdmap_is_inval(u8 opcode)
  * ddp_build() - write a segment header
  * @seg:	what to say; @hdr_len and @len are not read, @tagged and @qn follow
  *		from @opcode
- * @hdr:	at least DDP_HDR_MAX octets
+ * @hdr:	room for rdmap_hdr_len() octets
  *
  * Return: octets written.
  */

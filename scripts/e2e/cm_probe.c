@@ -387,7 +387,6 @@ static void tos(void)
 	pair_close(&p);
 }
 
-/* Connect, use, part; again and again. */
 /* What two processes know of the queue pairs of one. */
 struct named {
 	volatile uint32_t qpn;
@@ -453,6 +452,7 @@ static void named(void)
 	pair_free(&p);
 }
 
+/* Connect, use, part; again and again. */
 static void rounds(void)
 {
 	struct pair p;

@@ -197,9 +197,10 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	xa_erase(&dev->qps, ibqp->qp_num);
 	/*
-	 * Any process may name any QPN to iw_cm. Who found it at this moment is about to take
-	 * a reference, with interrupts off, which an RCU grace period waits for. No reference
-	 * is missed of those who are not counted any more: pairs with rnic_qp_add_ref().
+	 * Any process may name any QPN to iw_cm. If that found it at this moment it is about to
+	 * take a reference, with interrupts off, which an RCU grace period waits for. No
+	 * reference is missed of those who are not counted any more: pairs with
+	 * rnic_qp_add_ref().
 	 */
 	if (atomic_read_acquire(&qp->found))
 		synchronize_rcu_expedited();

@@ -314,7 +314,7 @@ int rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n)
 }
 
 /**
- * rnic_tx_fault() - memory vanished under a message that has begun
+ * rnic_tx_fault() - memory of a message that has begun may not be read (any more)
  * @qp:	queue pair
  *
  * Ends the message and the connection.
