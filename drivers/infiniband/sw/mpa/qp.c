@@ -127,8 +127,8 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 			 rnic_udata_uctx(udata));
 	if (ret)
 		goto err_charge;
-	ret = xa_alloc_cyclic(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(2, 0xffffff),
-			      &dev->next_qpn, GFP_KERNEL);
+	ret = xa_alloc_cyclic_irq(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(2, 0xffffff),
+				  &dev->next_qpn, GFP_KERNEL);
 	if (ret < 0)
 		goto err_rings;
 	set_cap(qp, &attr->cap);
@@ -138,10 +138,10 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 			goto err_qpn;
 	}
 	/* Whole from here on. */
-	xa_store(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL);
+	xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL);
 	return 0;
 err_qpn:
-	xa_erase(&dev->qps, ibqp->qp_num);
+	xa_erase_irq(&dev->qps, ibqp->qp_num);
 err_rings:
 	free_rings(qp);
 err_charge:
@@ -195,7 +195,7 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct rnic_qp *qp = rnic_qp(ibqp);
 	struct rnic_dev *dev = qp->dev;
 
-	xa_erase(&dev->qps, ibqp->qp_num);
+	xa_erase_irq(&dev->qps, ibqp->qp_num);
 	/*
 	 * Any process may name any QPN to iw_cm. If that found it at this moment it is about to
 	 * take a reference, with interrupts off, which an RCU grace period waits for. No
@@ -409,17 +409,18 @@ void rnic_qp_rem_ref(struct ib_qp *ibqp)
 		complete(&qp->idle);
 }
 
-/* ib_device_ops.iw_get_qp. rnic_qp_add_ref() has to follow. Any context but hard interrupt. */
+/* ib_device_ops.iw_get_qp. rnic_qp_add_ref() has to follow. Any context. */
 struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn)
 {
 	struct rnic_dev *dev = rnic_dev(ibdev);
+	unsigned long flags;
 	struct rnic_qp *qp;
 
 	/* Against rnic_qp_destroy(), which takes it out of reach with this lock. */
-	xa_lock(&dev->qps);
+	xa_lock_irqsave(&dev->qps, flags);
 	qp = xa_load(&dev->qps, qpn);
 	if (qp)
 		atomic_inc(&qp->found);
-	xa_unlock(&dev->qps);
+	xa_unlock_irqrestore(&dev->qps, flags);
 	return qp ? &qp->ibqp : NULL;
 }
