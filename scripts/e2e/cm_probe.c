@@ -2,6 +2,7 @@
 /* cm_probe [-s SERVER] [-p PORT] TEST...: connecting, refusing, parting. */
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <linux/pkt_sched.h>
@@ -389,9 +390,9 @@ static void tos(void)
 
 /* What two processes know of the queue pairs of one. */
 struct named {
-	volatile uint32_t qpn;
-	volatile unsigned int calls;
-	volatile bool over;
+	atomic_uint qpn;
+	atomic_uint calls;
+	atomic_bool over;
 };
 
 /* Calls nobody, again and again, for a queue pair of another process. */
