@@ -2,12 +2,14 @@
 /* cm_probe [-s SERVER] [-p PORT] TEST...: connecting, refusing, parting. */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <linux/pkt_sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -430,6 +432,8 @@ static void named(void)
 	pid = fork();
 	check(pid >= 0, "fork: %m");
 	if (!pid) {
+		/* Also when the other one fails. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		name_them(n);
 		exit(0);
 	}
