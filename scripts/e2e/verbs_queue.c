@@ -101,6 +101,54 @@ static void full_queue(void)
 	pair_close(&p);
 }
 
+/* Keeps long Reads of a's memory under way, as many as b's queue holds. */
+static void read_on(struct pair *p, int *reads)
+{
+	struct ibv_sge in = sge(&p->b, 1 << 20, 1 << 20);
+	struct ibv_wc wc;
+
+	while (wc_get(&p->b, &wc, 0)) {
+		check(wc.status == IBV_WC_SUCCESS, "Read: %s", ibv_wc_status_str(wc.status));
+		--*reads;
+	}
+	for (; *reads < p->opt.send_wr; ++*reads)
+		post(&p->b, 0, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &in, 1,
+		     (uintptr_t)p->a.mem, p->a.mr->rkey);
+}
+
+/*
+ * As many as the queue holds may be posted as soon as those before are complete, also while
+ * the device is at work on something else, here on Read Responses.
+ */
+static void whole_queue(void)
+{
+	struct options opt = defaults;
+	int i, round, reads;
+	struct ibv_sge out;
+	struct ibv_wc wc;
+	struct pair p;
+
+	for (opt.send_wr = 1; opt.send_wr <= 4; opt.send_wr *= 2) {
+		pair_open(&p, &opt);
+		hello(&p);
+		out = sge(&p.a, 0, 64);
+		reads = 0;
+		for (round = 0; round < 100; round++) {
+			read_on(&p, &reads);
+			for (i = 0; i < opt.send_wr; i++)
+				post(&p.a, i, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &out, 1,
+				     (uintptr_t)p.b.mem, p.b.mr->rkey);
+			for (i = 0; i < opt.send_wr; i++) {
+				while (!wc_get(&p.a, &wc, 0))
+					read_on(&p, &reads);
+				check(wc.status == IBV_WC_SUCCESS && wc.wr_id == (unsigned)i,
+				      "completion of %d: %s", i, ibv_wc_status_str(wc.status));
+			}
+		}
+		pair_close(&p);
+	}
+}
+
 /* Is there a completion event on the side's channel within ms? */
 static bool notified(struct side *s, int ms)
 {
@@ -468,6 +516,7 @@ const struct test queue_tests[] = {
 	{ "unsignalled", unsignalled },
 	{ "order", order },
 	{ "full_queue", full_queue },
+	{ "whole_queue", whole_queue },
 	{ "solicited", solicited },
 	{ "late_arming", late_arming },
 	{ "late_solicited", late_solicited },

@@ -75,6 +75,8 @@ void rnic_sent_complete(struct rnic_qp *qp)
 
 		if (!sent->done)
 			return;
+		if (qp->sent_head + 1 == qp->sent_tail)
+			rnic_sq_give_back(&qp->sq);
 		complete_one(qp, sent);
 		qp->sent_head++;
 	}

@@ -15,8 +15,8 @@
  * taken, or when there is no next one: give back, full barrier, look again, and
  * only then tell the caller that the ring is empty. User space sets VALID of
  * the new entry, full barrier, looks at the one before: one of the two sees the
- * other. The ring has one entry more than the work requests it may hold, or a
- * held entry would make a full ring out of an empty one.
+ * other. Nor may a work request complete whose entry is held: who saw the last
+ * one complete may fill the whole ring (rnic_sq_give_back()).
  *
  * Kernel rings are in ring_kern.c, completion rings in ring_cq.c, the memory of
  * all of them in ring_mem.c.
@@ -68,7 +68,8 @@ int rnic_sq_init(struct rnic_sq *sq, u32 max_wr, struct ib_ucontext *uctx)
 
 	memset(sq, 0, sizeof(*sq));
 	sq->user = uctx;
-	sq->size = max_t(u32, roundup_pow_of_two(max_wr + 1), 2);
+	/* Of a single one, the entry held would be the next, too. */
+	sq->size = roundup_pow_of_two(max_t(u32, max_wr, 2));
 	ret = rnic_rmem_alloc(&sq->mem, array_size(sq->size, entry), uctx);
 	if (!ret)
 		sq->ring = sq->mem.addr;
@@ -99,8 +100,13 @@ static struct siw_sqe *next_sqe(const struct rnic_sq *sq)
 	return smp_load_acquire(&sqe->flags) & SIW_WQE_VALID ? sqe : NULL;
 }
 
-/* Give an entry back, after all that was read from it. */
-static void give_back(struct rnic_sq *sq)
+/**
+ * rnic_sq_give_back() - let user space have the entry last taken
+ * @sq:	the ring, at its consumer
+ *
+ * Before the work request that was in it completes.
+ */
+void rnic_sq_give_back(struct rnic_sq *sq)
 {
 	if (!sq->held)
 		return;
@@ -199,7 +205,7 @@ static int pop_user_sqe(struct rnic_sq *sq, struct rnic_wqe *wqe)
 	if (!next_sqe(sq) && !rnic_sq_pending(sq))
 		return 0;
 	ret = parse_sqe(wqe, sqe_at(sq, sq->get), sq->sig_all);
-	give_back(sq);
+	rnic_sq_give_back(sq);
 	sq->get++;
 	sq->held = true;
 	return ret ?: 1;
@@ -233,8 +239,7 @@ int rnic_sq_pop(struct rnic_sq *sq, struct rnic_wqe *wqe)
  */
 bool rnic_sq_pending(struct rnic_sq *sq)
 {
-	if (sq->user)
-		give_back(sq);
+	rnic_sq_give_back(sq);
 	/* Against the provider's: set VALID, full barrier, look at ours. */
 	smp_mb();
 	if (sq->user)

@@ -203,6 +203,7 @@ struct rnic_cq_ring {
 int rnic_sq_init(struct rnic_sq *sq, u32 max_wr, struct ib_ucontext *uctx);
 void rnic_sq_free(struct rnic_sq *sq);
 int rnic_sq_pop(struct rnic_sq *sq, struct rnic_wqe *wqe);
+void rnic_sq_give_back(struct rnic_sq *sq);
 bool rnic_sq_pending(struct rnic_sq *sq);
 int rnic_sq_push(struct rnic_sq *sq, const struct ib_send_wr *wr);
 
