@@ -130,6 +130,14 @@ void rnic_ep_reported(struct rnic_ep *ep)
 	drop_listener(ep);
 }
 
+/* No startup frame is due any more: @have and what was in it were used. */
+static void drop_frame(struct rnic_ep *ep)
+{
+	kfree(ep->frame);
+	ep->frame = NULL;
+	ep->peer_pd = NULL;
+}
+
 /**
  * rnic_ep_operate() - Full Operation: socket events go to the queue pair
  * @ep:	endpoint with @qp attached, @lock held; iw_cm was told
@@ -139,8 +147,10 @@ void rnic_ep_reported(struct rnic_ep *ep)
 void rnic_ep_operate(struct rnic_ep *ep)
 {
 	/* Else rnic_ep_opened() follows. */
-	if (!ep->agreed.rtr_frame)
+	if (!ep->agreed.rtr_frame) {
 		not_pending(ep);
+		drop_frame(ep);
+	}
 	unpublish(ep);
 	rnic_sock_redirect(&ep->s, rnic_qp_sock_event);
 	rnic_qp_begin(ep->qp, ep);
@@ -155,6 +165,7 @@ void rnic_ep_operate(struct rnic_ep *ep)
 void rnic_ep_opened(struct rnic_ep *ep)
 {
 	not_pending(ep);
+	drop_frame(ep);
 	rnic_ep_disarm(ep);
 }
 

@@ -44,7 +44,8 @@ struct rnic_qp;
  * @rep:	the Reply sent or received
  * @agreed:	outcome
  * @fault:	what a Terminate says that ends the startup
- * @frame:	startup frame being received; an RtR frame: under the socket lock
+ * @frame:	startup frame being received, NULL when none is due any more; an RtR frame:
+ *		under the socket lock
  * @have:	octets of it, likewise
  * @peer_pd:	the peer's Private Data, in @frame, valid with @req or @rep
  * @pd:		our Private Data
