@@ -141,7 +141,7 @@ static void whole_queue(void)
 			for (i = 0; i < opt.send_wr; i++) {
 				while (!wc_get(&p.a, &wc, 0))
 					read_on(&p, &reads);
-				check(wc.status == IBV_WC_SUCCESS && wc.wr_id == (unsigned)i,
+				check(wc.status == IBV_WC_SUCCESS && wc.wr_id == (uint64_t)i,
 				      "completion of %d: %s", i, ibv_wc_status_str(wc.status));
 			}
 		}
