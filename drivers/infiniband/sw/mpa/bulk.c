@@ -20,8 +20,6 @@
 #include "qp.h"
 #include "stream.h"
 
-/* Most doorbells in a row for which the worker is not tried. */
-#define ALONE_MAX	64U
 /* Octets whose encoding takes ten times as long as to wake the worker. */
 #define WORTH_IT	(64 * 1024)
 
@@ -49,10 +47,8 @@ bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s)
 	struct rnic_tx *tx = &qp->tx;
 	u32 start = tx->mpa.pos;
 
-	if (tx->alone && has_more(qp)) {
-		tx->alone = 0;
-		tx->alone_next = 0;
-	}
+	if (tx->alone && has_more(qp))
+		rnic_tx_learn(tx, false);
 	if (rnic_tx_run(qp, s, tx->alone ? RNIC_WORK_MAX : RNIC_INLINE_MAX, true)) {
 		tx->bulk_from = qp->sent_tail;
 		WRITE_ONCE(qp->bulk, true);
@@ -68,11 +64,7 @@ static void end(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
 
-	if (qp->sent_tail != tx->bulk_from)
-		tx->alone_next = 0;
-	else
-		tx->alone_next = min(2 * tx->alone_next + 1, ALONE_MAX);
-	tx->alone = tx->alone_next;
+	rnic_tx_learn(tx, qp->sent_tail == tx->bulk_from);
 	WRITE_ONCE(qp->bulk, false);
 	/* Say so, then look once more: pairs with rnic_bulk_is_on(). */
 	smp_mb();

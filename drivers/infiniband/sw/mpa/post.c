@@ -22,9 +22,6 @@
 #include "stream.h"
 #include "verbs.h"
 
-/* Most posts in a row for which the worker is not tried. */
-#define ALONE_MAX	64U
-
 static int push_sends(struct rnic_qp *qp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad_wr)
 {
@@ -63,13 +60,10 @@ static u32 take_posts(struct rnic_qp *qp)
 bool rnic_post_work(struct rnic_qp *qp, struct rnic_sock *s)
 {
 	bool again = rnic_tx_run(qp, s, RNIC_WORK_MAX, false);
-	struct rnic_tx *tx = &qp->tx;
 	u32 posts = take_posts(qp);
 
-	if (!posts)
-		return again;
-	tx->alone_next = posts > 1 ? 0 : min(2 * tx->alone_next + 1, ALONE_MAX);
-	WRITE_ONCE(tx->alone, tx->alone_next);
+	if (posts)
+		rnic_tx_learn(&qp->tx, posts == 1);
 	return again;
 }
 

@@ -282,6 +282,18 @@ static inline enum ib_qp_state rnic_qp_state(const struct rnic_qp *qp)
 	return READ_ONCE(qp->state);
 }
 
+#define RNIC_ALONE_MAX	64U
+
+/*
+ * The worker sent what was posted. Where a single one was, it was woken for nothing: the
+ * next are sent without it, 1, 3, 7 and up to RNIC_ALONE_MAX of them, before it is tried again.
+ */
+static inline void rnic_tx_learn(struct rnic_tx *tx, bool single)
+{
+	tx->alone_next = single ? min(2 * tx->alone_next + 1, RNIC_ALONE_MAX) : 0;
+	WRITE_ONCE(tx->alone, tx->alone_next);
+}
+
 /* Is what was posted still to be sent? Socket locked. */
 static inline bool rnic_qp_sends(const struct rnic_qp *qp)
 {
