@@ -21,8 +21,8 @@ data_reads_wrap() {
 	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -o read -n 100 -l 20000
 }
 
-for test in unsignalled order full_queue whole_queue solicited late_arming late_solicited \
-	told_once srq srq_last cq_overflow flush drain reset query; do
+for test in unsignalled order full_queue whole_queue whole_list solicited late_arming \
+	late_solicited told_once srq srq_last cq_overflow flush drain reset query; do
 	scenario "queue_$test" 40 "queues: ${test//_/ }"
 	eval "queue_$test() { verbs $test; }"
 done

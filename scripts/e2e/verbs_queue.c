@@ -128,7 +128,7 @@ static void whole_queue(void)
 	struct ibv_wc wc;
 	struct pair p;
 
-	for (opt.send_wr = 1; opt.send_wr <= 4; opt.send_wr *= 2) {
+	for (opt.send_wr = 2; opt.send_wr <= 4; opt.send_wr *= 2) {
 		pair_open(&p, &opt);
 		hello(&p);
 		out = sge(&p.a, 0, 64);
@@ -144,6 +144,35 @@ static void whole_queue(void)
 				check(wc.status == IBV_WC_SUCCESS && wc.wr_id == (uint64_t)i,
 				      "completion of %d: %s", i, ibv_wc_status_str(wc.status));
 			}
+		}
+		pair_close(&p);
+	}
+}
+
+/* A list that fills the whole queue, which is empty: the provider has to say so. */
+static void whole_list(void)
+{
+	struct ibv_send_wr wr[64] = { 0 };
+	struct options opt = defaults;
+	struct ibv_sge out;
+	struct pair p;
+	int i, round;
+
+	for (opt.send_wr = 1; opt.send_wr <= 64; opt.send_wr *= 2) {
+		pair_open(&p, &opt);
+		hello(&p);
+		out = sge(&p.a, 0, 64);
+		for (i = 0; i < opt.send_wr; i++)
+			wr[i] = (struct ibv_send_wr){
+				.wr_id = i, .opcode = IBV_WR_RDMA_WRITE,
+				.send_flags = IBV_SEND_SIGNALED, .sg_list = &out, .num_sge = 1,
+				.next = i + 1 < opt.send_wr ? &wr[i + 1] : NULL,
+				.wr.rdma = { (uintptr_t)p.b.mem, p.b.mr->rkey },
+			};
+		for (round = 0; round < 5; round++) {
+			check(!try_send(&p.a, wr), "a list of %d", opt.send_wr);
+			for (i = 0; i < opt.send_wr; i++)
+				wc_expect(&p.a, i, IBV_WC_SUCCESS);
 		}
 		pair_close(&p);
 	}
@@ -517,6 +546,7 @@ const struct test queue_tests[] = {
 	{ "order", order },
 	{ "full_queue", full_queue },
 	{ "whole_queue", whole_queue },
+	{ "whole_list", whole_list },
 	{ "solicited", solicited },
 	{ "late_arming", late_arming },
 	{ "late_solicited", late_solicited },

@@ -130,7 +130,7 @@ void rnic_ep_reported(struct rnic_ep *ep)
 	drop_listener(ep);
 }
 
-/* No startup frame is due any more: @have and what was in it were used. */
+/* No startup frame is due any more, and iw_cm has the peer's Private Data. */
 static void drop_frame(struct rnic_ep *ep)
 {
 	kfree(ep->frame);
@@ -146,8 +146,8 @@ static void drop_frame(struct rnic_ep *ep)
  */
 void rnic_ep_operate(struct rnic_ep *ep)
 {
-	/* Else rnic_ep_opened() follows. */
-	if (!ep->agreed.rtr_frame) {
+	/* Else an RtR frame is due, and rnic_ep_opened() follows. */
+	if (ep->initiator || !ep->agreed.rtr_frame) {
 		not_pending(ep);
 		drop_frame(ep);
 	}

@@ -47,7 +47,8 @@ struct rnic_qp;
  * @frame:	startup frame being received, NULL when none is due any more; an RtR frame:
  *		under the socket lock
  * @have:	octets of it, likewise
- * @peer_pd:	the peer's Private Data, in @frame, valid with @req or @rep
+ * @peer_pd:	the peer's Private Data, in @frame, valid with @req or @rep until Full
+ *		Operation; goes with @frame
  * @pd:		our Private Data
  * @pd_len:	octets of it
  * @graceful:	the consumer closed, no error did, and no message was cut; set by the queue

@@ -285,8 +285,9 @@ static inline enum ib_qp_state rnic_qp_state(const struct rnic_qp *qp)
 #define RNIC_ALONE_MAX	64U
 
 /*
- * The worker sent what was posted. Where a single one was, it was woken for nothing: the
- * next are sent without it, 1, 3, 7 and up to RNIC_ALONE_MAX of them, before it is tried again.
+ * The worker sent what was posted, or would have had enough to do. Where it was a single
+ * one, it was woken for nothing: the next are sent without it, 1, 3, 7 and up to
+ * RNIC_ALONE_MAX of them, before it is tried again.
  */
 static inline void rnic_tx_learn(struct rnic_tx *tx, bool single)
 {
