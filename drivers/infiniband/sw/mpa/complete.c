@@ -75,6 +75,7 @@ void rnic_sent_complete(struct rnic_qp *qp)
 
 		if (!sent->done)
 			return;
+		/* The one taken last: its entry may be held. */
 		if (qp->sent_head + 1 == qp->sent_tail)
 			rnic_sq_give_back(&qp->sq);
 		complete_one(qp, sent);
