@@ -16,7 +16,7 @@
 
 ALL_SUITES(&wire_err_suite, &mpa_size_suite, &mpa_tx_suite, &mpa_rx_suite,
 	   &mpa_rx_error_suite, &mpa_every_suite, &mpa_recover_suite, &mpa_recover_hostile_suite,
-	   &ddp_header_suite, &rdmap_terminate_suite, &startup_frame_suite,
+	   &ddp_header_suite, &ddp_place_suite, &rdmap_terminate_suite, &startup_frame_suite,
 	   &startup_negotiate_suite, &startup_machine_suite, &abi_suite);
 
 #if !IS_ENABLED(CONFIG_KUNIT)

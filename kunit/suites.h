@@ -13,6 +13,7 @@ extern struct kunit_suite mpa_every_suite;
 extern struct kunit_suite mpa_recover_suite;
 extern struct kunit_suite mpa_recover_hostile_suite;
 extern struct kunit_suite ddp_header_suite;
+extern struct kunit_suite ddp_place_suite;
 extern struct kunit_suite rdmap_terminate_suite;
 extern struct kunit_suite startup_frame_suite;
 extern struct kunit_suite startup_negotiate_suite;

@@ -21,6 +21,27 @@ data_reads_wrap() {
 	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -o read -n 100 -l 20000
 }
 
+# watch CRC MARKERS: a program that polls the last byte of each message, not its completion
+watch() {
+	local dev
+	dirty
+	for dev in mpa0 mpa1; do
+		echo "$1" >"/sys/class/infiniband/$dev/mpa/crc"
+		echo "$2" >"/sys/class/infiniband/$dev/mpa/markers"
+	done
+	new_port
+	run watched a "$BIN/verbs_probe" -p "$PORT" watched_write watched_read watched_send
+}
+
+scenario watched_crc 120 "data: a message is whole when its last byte is seen"
+watched_crc() { watch required 0; }
+scenario watched_plain 120 "data: a message is whole when its last byte is seen, without CRC"
+watched_plain() { watch off 0; }
+scenario watched_markers 120 "data: a message is whole when its last byte is seen, with Markers"
+watched_markers() { watch required 1; }
+scenario watched_markers_plain 120 "data: whole when its last byte is seen, Markers and no CRC"
+watched_markers_plain() { watch off 1; }
+
 for test in unsignalled order full_queue whole_queue whole_list solicited late_arming \
 	late_solicited told_once srq srq_last cq_overflow flush drain reset query; do
 	scenario "queue_$test" 40 "queues: ${test//_/ }"

@@ -60,6 +60,18 @@ for ours in a b; do
 	eval "siw_crc_both_$ours() { with_siw siw-crc.ko $ours; our_crc required; talk $ours; }"
 done
 
+# siw sends to us, and answers our Reads; what reaches siw is beside the point, but whole, too.
+scenario siw_watched 90 "siw and we: a message is whole when its last byte is seen"
+siw_watched() {
+	local ours
+	for ours in a b; do
+		with_siw siw-peer.ko "$ours"
+		new_port
+		run "watched_$ours" a "$BIN/verbs_probe" -p "$PORT" watched_write watched_read \
+			watched_send
+	done
+}
+
 scenario siw_apps 90 "ucmatose, rstream and verbs of all sizes against siw"
 siw_apps() {
 	with_siw siw-peer.ko a

@@ -4,7 +4,6 @@
  * frame behind it. What is in them is wire/startup.c's.
  */
 #include <linux/slab.h>
-#include <linux/uio.h>
 
 #include "ep.h"
 #include "stream.h"
@@ -36,13 +35,10 @@ int rnic_frame_send(struct rnic_ep *ep, const struct mpa_frame *f, const void *p
 /* The next @n unread octets: done with them. */
 static void take(struct rnic_sock *s, void *to, u32 n)
 {
-	struct kvec kv = { .iov_base = to, .iov_len = n };
 	struct rnic_cursor at;
-	struct iov_iter it;
 
-	iov_iter_kvec(&it, ITER_DEST, &kv, 1, n);
 	rnic_sock_rewind(s, &at, 0);
-	rnic_sock_copy(s, &at, &it, n);
+	rnic_sock_copy(s, &at, to, n);
 	rnic_sock_consume(s, n);
 }
 

@@ -136,34 +136,6 @@ void rnic_mr_end(struct rnic_mem *mem)
 	local_bh_enable();
 }
 
-/**
- * rnic_mr_iter() - an iterator over a range of a region
- * @mr:		region being accessed
- * @addr:	first octet, in the range given to rnic_mr_get()
- * @len:	octets, in that range
- * @dir:	ITER_SOURCE or ITER_DEST
- * @it:		the iterator; it must stay where it is
- */
-void rnic_mr_iter(const struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
-		  struct rnic_mem_iter *it)
-{
-	u64 off = addr - mr->base + mr->blk_off;
-	u64 first = off >> mr->blk_shift;
-	u32 skip = off & (BIT_ULL(mr->blk_shift) - 1);
-
-	if (mr->kind == RNIC_MR_DMA) {
-		it->kv.iov_base = (void *)(uintptr_t)addr;
-		it->kv.iov_len = len;
-		iov_iter_kvec(&it->iter, dir, &it->kv, 1, len);
-		return;
-	}
-	if (!len)
-		first = 0, skip = 0;
-	iov_iter_bvec(&it->iter, dir, mr->blk + first, mr->nblk - first,
-		      (size_t)len + skip);
-	iov_iter_advance(&it->iter, skip);
-}
-
 static int fastreg(struct rnic_mr *mr, const struct ib_pd *pd, u32 key, int access)
 {
 	u32 blk_off;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Memory regions. Nothing outside mr.c (mr_reg.c included) knows what kind of
- * memory is behind an STag: it asks for a reference, then for the address of each piece,
- * or for an iov_iter.
+ * memory is behind an STag: it asks for a reference, then for the address of each piece.
  */
 #ifndef _RNIC_MR_H
 #define _RNIC_MR_H
@@ -12,7 +11,6 @@
 #include <linux/mm.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
-#include <linux/uio.h>
 #include <rdma/ib_verbs.h>
 
 /* All memory has an address of the kernel's. */
@@ -98,16 +96,6 @@ struct rnic_mr {
 };
 
 /**
- * struct rnic_mem_iter - an iterator over a piece of a region
- * @iter:	the iterator
- * @kv:		what @iter may point to: do not move the struct
- */
-struct rnic_mem_iter {
-	struct iov_iter iter;
-	struct kvec kv;
-};
-
-/**
  * struct rnic_known - a region that need not be looked for again
  * @mr:		the region; without a reference, so there may be none any more
  * @epoch:	rnic_dev.mr_epoch when it was found: it is there while that is the same
@@ -137,15 +125,13 @@ struct rnic_mem {
 
 enum rnic_mr_fault rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len, int access);
 void rnic_mr_end(struct rnic_mem *mem);
-void rnic_mr_iter(const struct rnic_mr *mr, u64 addr, u32 len, unsigned int dir,
-		  struct rnic_mem_iter *it);
 
 /**
  * rnic_mr_at() - where octets of a region are
  * @mr:		region being accessed
  * @addr:	the first, in the range given to rnic_mr_get()
  * @n:		how many are wanted, of that range, at least 1; set to how many of them
- *		are there in one piece, at most a page
+ *		are there in one piece
  *
  * Return: their kernel address.
  */
@@ -154,7 +140,6 @@ static inline void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *n)
 	u64 off = addr - mr->base + mr->blk_off;
 	u64 size = BIT_ULL(mr->blk_shift), skip = off & (size - 1);
 
-	*n = min_t(u32, *n, PAGE_SIZE);
 	if (mr->kind == RNIC_MR_DMA)
 		return (void *)(uintptr_t)addr;
 	*n = min_t(u64, *n, size - skip);

@@ -24,6 +24,8 @@
  * counts it and ends the connection with a Terminate. Nothing after it is
  * looked at (ERR-09); what still arrives is consumed unseen.
  */
+#include <wire/place.h>
+
 #include "dev.h"
 #include "ep.h"
 #include "mr.h"
@@ -57,71 +59,78 @@ struct pass {
 };
 
 /**
- * struct payload - octets of one FPDU on their way to memory
+ * struct payload - payload of one FPDU on its way to memory
  * @p:		the pass
- * @at:		cursor in the receive queue
- * @wire:	offset of @at in the FPDU
- * @off:	offset of the next octet in the ULPDU
+ * @off:	offset of the next byte in the ULPDU
+ * @want:	bytes that are still to be added to @place, while the queue is walked
+ * @place:	the piece of memory that is being written
  */
 struct payload {
 	struct pass *p;
-	struct rnic_cursor at;
-	u32 wire;
 	u32 off;
+	u32 want;
+	struct ddp_place place;
 };
 
 static void payload_init(struct payload *pl, struct pass *p, u32 off)
 {
 	pl->p = p;
-	pl->at = p->fpdu;
-	pl->wire = 0;
 	pl->off = off;
 }
 
-/* @n octets at offset @wire of the FPDU, behind those copied before. */
-static int copy_part(struct payload *pl, struct iov_iter *to, u32 wire, u32 n)
+/* rnic_piece_fn */
+static bool place_piece(void *ctx, const u8 *data, u32 len)
 {
-	pl->at.seq += wire - pl->wire;
-	pl->wire = wire + n;
-	return rnic_sock_copy(pl->p->s, &pl->at, to, n);
+	struct payload *pl = ctx;
+	u32 n = min(len, pl->want);
+
+	ddp_place_add(&pl->place, data, n);
+	pl->want -= n;
+	return pl->want;
 }
 
 /*
- * Piece by piece, Markers left out. Not in line: what the iterator is made of would be
- * zeroed for each small message.
+ * @n bytes at offset @wire of the FPDU, from wherever they lie in the receive queue. Not
+ * in line: few small messages need it.
  */
-static noinline int copy_parts(struct payload *pl, const struct rnic_mr *mr, u64 addr, u32 n)
+static noinline int place_queued(struct payload *pl, u32 wire, u32 n)
 {
-	struct rnic_mem_iter it;
-	u32 part, wire;
-	int ret;
+	struct rnic_cursor at = pl->p->fpdu;
 
-	rnic_mr_iter(mr, addr, n, ITER_DEST, &it);
-	while (n) {
+	at.seq += wire;
+	pl->want = n;
+	rnic_sock_walk(pl->p->s, &at, place_piece, pl);
+	return WARN_ON_ONCE(pl->want) ? -EFAULT : 0;
+}
+
+/* The next @n payload bytes, Markers left out, to the piece of memory that was begun. */
+static int place_next(struct payload *pl, u32 n)
+{
+	const u8 *whole = pl->p->whole;
+	u32 part, wire;
+
+	for (; n; pl->off += part, n -= part) {
 		part = min(n, mpa_ulpdu_span(&pl->p->qp->rx.mpa, pl->off, &wire));
-		ret = copy_part(pl, &it.iter, wire, part);
-		if (ret)
-			return ret;
-		pl->off += part;
-		n -= part;
+		if (whole)
+			ddp_place_add(&pl->place, whole + wire, part);
+		else if (place_queued(pl, wire, part))
+			return -EFAULT;
 	}
 	return 0;
 }
 
-/* rnic_fill_fn: the next @n payload octets. Most FPDUs are at hand in one piece. */
+/* rnic_fill_fn: the next @n payload bytes. Most FPDUs are at hand in one piece. */
 static int payload_copy(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
 {
 	struct payload *pl = src;
-	const u8 *whole = pl->p->whole;
-	u32 part, wire;
-	void *to;
+	u32 part;
 
-	if (!whole)
-		return copy_parts(pl, mr, addr, n);
-	for (; n; pl->off += part, addr += part, n -= part) {
-		part = min(n, mpa_ulpdu_span(&pl->p->qp->rx.mpa, pl->off, &wire));
-		to = rnic_mr_at(mr, addr, &part);
-		memcpy(to, whole + wire, part);
+	for (; n; addr += part, n -= part) {
+		part = n;
+		ddp_place_begin(&pl->place, rnic_mr_at(mr, addr, &part));
+		if (place_next(pl, part))
+			return -EFAULT;
+		ddp_place_end(&pl->place);
 	}
 	return 0;
 }

@@ -207,7 +207,7 @@ void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn p
  *
  * Return: 0, or -EFAULT.
  */
-int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, struct iov_iter *to, u32 len)
+int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, void *to, u32 len)
 {
 	struct sock *sk = s->sock->sk;
 	struct sk_buff *skb;
@@ -218,8 +218,9 @@ int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, struct iov_iter 
 		if (WARN_ON_ONCE(!skb))
 			return -EFAULT;
 		n = min(len, skb->len - off);
-		if (skb_copy_datagram_iter(skb, off, to, n))
+		if (skb_copy_bits(skb, off, to, n))
 			return -EFAULT;
+		to += n;
 		at->seq += n;
 		len -= n;
 	}

@@ -7,7 +7,6 @@
 #ifndef _RNIC_STREAM_H
 #define _RNIC_STREAM_H
 
-#include <linux/uio.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 #include <compat/tcp.h>
@@ -41,7 +40,7 @@ bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ct
 int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more);
 int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len);
 void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn piece, void *ctx);
-int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, struct iov_iter *to, u32 len);
+int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, void *to, u32 len);
 void rnic_sock_consume(struct rnic_sock *s, u32 len);
 void rnic_sock_fit_mss(struct rnic_sock *s, u32 mtu);
 

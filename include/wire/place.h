@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Data Placement (RFC 5041 section 5.3): payload bytes to memory that a program reads
+ * at the same time, because it polls the last byte of its buffer, or words inside it.
+ *
+ * A piece of memory is written from its first byte to its last. memcpy() may not be used
+ * here, because it promises nothing of what follows: it stores the end first, or twice,
+ * as it likes.
+ *
+ * - Every byte is stored once. The program may write to a byte as soon as it saw it.
+ * - An aligned word of 2, 4 or 8 bytes inside the piece is stored by one store, also when
+ *   its bytes come from several places. The program may use such a word as a flag.
+ * - The last byte is stored after everything before it, of this piece and of all earlier
+ *   ones, behind a write barrier.
+ *
+ * The word that was begun last is held back until its other bytes are there, or the end.
+ */
+#ifndef _WIRE_PLACE_H
+#define _WIRE_PLACE_H
+
+#include <asm/barrier.h>
+#include <linux/compiler.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#define DDP_PLACE_WORD	8
+
+/* The unit test replaces these two by a record of what was stored, in order. */
+#ifndef ddp_place_store
+#define ddp_place_store(to, value)	WRITE_ONCE(*(to), value)
+#define ddp_place_order()		smp_wmb()
+#endif
+
+/**
+ * struct ddp_place - payload on its way to one piece of memory
+ * @to:		where the next store goes: an aligned word, or the beginning of the piece
+ * @held:	bytes in @word
+ * @word:	the bytes for @to that came so far
+ */
+struct ddp_place {
+	u8 *to;
+	u32 held;
+	u8 word[DDP_PLACE_WORD];
+};
+
+/* Bytes from @to to the end of the aligned word that it is in. */
+static inline u32 ddp_place_room(const u8 *to)
+{
+	return DDP_PLACE_WORD - ((unsigned long)to & (DDP_PLACE_WORD - 1));
+}
+
+/* One aligned store. */
+static inline void ddp_place_one(u8 *to, const u8 *from, u32 size)
+{
+	u16 v16;
+	u32 v32;
+	u64 v64;
+
+	switch (size) {
+	case 8:
+		memcpy(&v64, from, 8);
+		ddp_place_store((u64 *)to, v64);
+		break;
+	case 4:
+		memcpy(&v32, from, 4);
+		ddp_place_store((u32 *)to, v32);
+		break;
+	case 2:
+		memcpy(&v16, from, 2);
+		ddp_place_store((u16 *)to, v16);
+		break;
+	default:
+		ddp_place_store(to, *from);
+	}
+}
+
+/* The bytes held, which are of one aligned word: as few stores as can be, the last in order. */
+static inline void ddp_place_held(struct ddp_place *p)
+{
+	const u8 *from = p->word;
+	u32 size;
+
+	while (p->held) {
+		size = ddp_place_room(p->to);
+		size &= -size; /* the largest that is aligned here, */
+		while (size > p->held) /* and does not go too far */
+			size /= 2;
+		if (size == p->held)
+			ddp_place_order();
+		ddp_place_one(p->to, from, size);
+		p->to += size;
+		from += size;
+		p->held -= size;
+	}
+}
+
+/* Whole words; four at a time, because a processor stores them faster than it counts. */
+static inline void ddp_place_words(u8 *to, const u8 *from, u32 len)
+{
+	for (; len >= 4 * DDP_PLACE_WORD; len -= 4 * DDP_PLACE_WORD) {
+		ddp_place_one(to, from, DDP_PLACE_WORD);
+		ddp_place_one(to + 8, from + 8, DDP_PLACE_WORD);
+		ddp_place_one(to + 16, from + 16, DDP_PLACE_WORD);
+		ddp_place_one(to + 24, from + 24, DDP_PLACE_WORD);
+		to += 4 * DDP_PLACE_WORD;
+		from += 4 * DDP_PLACE_WORD;
+	}
+	for (; len; len -= DDP_PLACE_WORD) {
+		ddp_place_one(to, from, DDP_PLACE_WORD);
+		to += DDP_PLACE_WORD;
+		from += DDP_PLACE_WORD;
+	}
+}
+
+/**
+ * ddp_place_begin() - begin with a piece of memory
+ * @p:	the placement
+ * @to:	first byte of the piece
+ */
+static inline void ddp_place_begin(struct ddp_place *p, void *to)
+{
+	p->to = to;
+	p->held = 0;
+}
+
+/**
+ * ddp_place_add() - the next bytes
+ * @p:		the placement
+ * @from:	the bytes
+ * @len:	how many, also 0
+ */
+static inline void ddp_place_add(struct ddp_place *p, const u8 *from, u32 len)
+{
+	u32 n;
+
+	while (len) {
+		if (p->held == ddp_place_room(p->to))
+			ddp_place_held(p);
+		if (!p->held && len > DDP_PLACE_WORD && ddp_place_room(p->to) == DDP_PLACE_WORD) {
+			/* All but the last word, which may be the last of the piece. */
+			n = (len - 1) & -DDP_PLACE_WORD;
+			ddp_place_words(p->to, from, n);
+			p->to += n;
+		} else {
+			n = min(len, ddp_place_room(p->to) - p->held);
+			memcpy(p->word + p->held, from, n);
+			p->held += n;
+		}
+		from += n;
+		len -= n;
+	}
+}
+
+/**
+ * ddp_place_end() - the piece ends here
+ * @p:	the placement; may begin another
+ */
+static inline void ddp_place_end(struct ddp_place *p)
+{
+	ddp_place_held(p);
+}
+
+#endif
