@@ -54,6 +54,7 @@ ON_NEWER=(
 	rping_loopback
 	send_bw_poll small_stream bulk_turns rstream_sizes nfs_rdma
 	cm_reject cm_burst cm_pending cm_disconnects killed_rping link_deleted_busy
+	watched_crc watched_plain watched_markers watched_markers_plain
 	data_sizes_send data_sizes_write data_sizes_read data_gather data_reads_wrap
 	queue_late_arming queue_srq queue_srq_last queue_cq_overflow queue_drain
 	error_write_past_end

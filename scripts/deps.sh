@@ -21,7 +21,7 @@ packages() {
 		packages fuzz
 		echo linux-image-amd64 linux-source-6.1 xz-utils cpio kmod \
 			qemu-system-x86 busybox-static bash-builtins iproute2 iputils-ping procps \
-			rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest \
+			rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest qperf \
 			libibverbs-dev librdmacm-dev python3-minimal \
 			tshark tcpdump ethtool gcc nfs-common nfs-kernel-server
 		;;

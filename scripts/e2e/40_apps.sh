@@ -80,6 +80,22 @@ riostream_verify() {
 	polled riostream -S 100000 -C 3 -I 2 -T v
 }
 
+# It polls the last byte of its buffer, then writes there what it waits for next: a byte that
+# is stored late, or twice, and both ends wait until the time is over, with two messages.
+scenario qperf_poll 60 "qperf: RDMA Writes whose last byte is polled"
+qperf_poll() {
+	local size before sent
+	new_port
+	serve server b qperf -lp "$PORT"
+	for size in 1 64 1400 20000; do
+		before=$(hw_counter mpa0 tx_write)
+		run client a qperf -lp "$PORT" "$B4" -cm 1 -t $((2 * SLOW)) -m "$size" \
+			rc_rdma_write_poll_lat
+		sent=$(($(hw_counter mpa0 tx_write) - before))
+		[ "$sent" -gt 100 ] || fail "$size bytes: the two stood still after $sent messages"
+	done
+}
+
 scenario rounds_100 60 "100 connections one after the other leave nothing behind"
 rounds_100() {
 	run rounds a "$BIN/cm_probe" -p 7000 rounds
