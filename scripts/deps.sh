@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# deps.sh [build|unit|check|fuzz|debug|vng|bench|storage|lint]...: installs the Debian packages a target
+# deps.sh [build|unit|check|kernels|fuzz|debug|vng|bench|storage|lint]...: installs the Debian packages a target
 # needs and this machine lacks, by name. Says nothing when nothing is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -19,11 +19,15 @@ packages() {
 	check)
 		packages build
 		packages fuzz
+		packages kernels
 		echo linux-image-amd64 linux-source-6.1 xz-utils cpio kmod \
 			qemu-system-x86 busybox-static bash-builtins iproute2 iputils-ping procps \
 			rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest qperf \
 			libibverbs-dev librdmacm-dev python3-minimal \
 			tshark tcpdump ethtool gcc nfs-common nfs-kernel-server
+		;;
+	kernels)
+		echo make gcc libc6-dev dkms
 		;;
 	fuzz)
 		echo make gcc libc6-dev clang libclang-rt-dev
@@ -49,7 +53,7 @@ packages() {
 		echo linux-source-6.1 xz-utils perl sparse shellcheck python3-docutils
 		;;
 	*)
-		die "usage: deps.sh [build|unit|check|fuzz|debug|vng|bench|storage|lint]..."
+		die "usage: deps.sh [build|unit|check|kernels|fuzz|debug|vng|bench|storage|lint]..."
 		;;
 	esac
 }

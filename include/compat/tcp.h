@@ -36,6 +36,18 @@ static inline void compat_sock_pin_net(struct sock *sk, struct net *net)
 }
 #endif
 
+/*
+ * What a process sends is copied to the socket's page fragment, not to the task's, which may
+ * be in use when writing back memory leads to us. Without the flag TCP tells it by
+ * sk_allocation, in which GFP_NOIO says the same. 6.2, and stable 6.1.
+ */
+static inline void compat_sock_own_frag(struct sock *sk)
+{
+#ifdef COMPAT_HAS_sk_use_task_frag
+	sk->sk_use_task_frag = false;
+#endif
+}
+
 /* Octets of one page, copied. */
 static inline int compat_tcp_copy(struct sock *sk, struct page *page, u32 off, u32 len, int flags)
 {

@@ -141,7 +141,7 @@ void rnic_sock_unhook(struct rnic_sock *s)
 static void set_options(struct sock *sk)
 {
 	sk->sk_allocation = GFP_NOIO;
-	sk->sk_use_task_frag = false;
+	compat_sock_own_frag(sk);
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, UNSENT_MAX);
 	tcp_sock_set_nodelay(sk);
 }
