@@ -3,6 +3,15 @@
 # Targets for people. What the module is made of stands in Kbuild, which the
 # kernel's build system prefers to this file.
 
+ifneq ($(words $(CURDIR)),1)
+# Kbuild cannot take a folder with a blank in its name.
+all $(MAKECMDGOALS): elsewhere
+	@:
+elsewhere:
+	@+scripts/elsewhere.sh $(MAKECMDGOALS)
+.PHONY: all elsewhere $(MAKECMDGOALS)
+else
+
 # The running kernel's headers, else the newest installed.
 KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
 	$(shell ls -d /lib/modules/*/build 2>/dev/null | sort -rV))
@@ -69,6 +78,9 @@ bench-storage:
 	scripts/deps.sh storage
 	scripts/bench/storage.sh
 
+kernels:
+	scripts/kernels.sh $(RELEASES)
+
 lint:
 	scripts/lint.sh
 
@@ -83,6 +95,7 @@ help:
 	@echo 'make e2e       only the end-to-end scenarios (E2E="NAME ...": these)'
 	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ...'
 	@echo 'make newer-check  scenarios on a newer kernel (6.12)'
+	@echo 'make kernels   build for each kernel that apt has headers of (RELEASES="... ...")'
 	@echo 'make bench     our device, siw, rxe and plain TCP on the same path'
 	@echo 'make bench-count  instructions a message: our device, siw, TCP'
 	@echo 'make bench-growth  the same with up to 1000 connections, 100 000 regions'
@@ -91,4 +104,6 @@ help:
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check newer-check bench bench-count bench-growth bench-profile bench-storage lint help
+.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check newer-check kernels bench bench-count bench-growth bench-profile bench-storage lint help
+
+endif

@@ -24,6 +24,7 @@ summary=()
 guests=() # the folders of those that were started
 debugging='' # the chosen kernel is the one with checks of its own
 kernel_pid=''
+folder='' # where other_folder() is, for it to be removed
 
 # Left out on the stock kernel unless named: what, and why.
 LEFT_OUT_STOCK=(
@@ -116,6 +117,29 @@ fuzzing() {
 	local status=0
 	"$TOP/scripts/fuzz.sh" "${FUZZ_SECONDS:-30}" | tee "$OUT/fuzz.tap" || status=$?
 	count "fuzzing the engine" "$OUT/fuzz.tap" $status
+}
+
+# The module builds for kernels that nobody has installed here.
+other_kernels() {
+	local status=0
+	step "the module, for the oldest and the newest kernel of each series"
+	"$TOP/scripts/kernels.sh" ends | tee "$OUT/kernels.tap" || status=$?
+	count "building for other kernels" "$OUT/kernels.tap" $status
+}
+
+# A tree in any folder is as good: in one with a blank in its name, which is gone about by a
+# copy below /tmp, where a guest has files of its own. A disk's image on its overlay would
+# have no room.
+other_folder() {
+	local dir="$OUT/with a blank/rdma_mpa" status=0
+	step "one scenario in a folder with a blank in its name, and below /tmp"
+	mkdir -p "$dir"
+	tar -C "$TOP" --exclude=./build --exclude=./.git -cf - . | tar -C "$dir" -xf -
+	folder=$(mktemp -d /tmp/rdma_mpa.XXXXXX)
+	TMPDIR=$folder make -C "$dir" e2e E2E=nvme_rdma > "$OUT/folder.tap" || status=$?
+	rm -rf "$folder"
+	grep -E '^(not )?ok ' "$OUT/folder.tap" || true
+	count "in another folder" "$OUT/folder.tap" $status
 }
 
 # start_kernel NICE: the debug kernel, in the background
@@ -363,6 +387,7 @@ on_debug() {
 clean_up() {
 	local file
 	# Once it has ended its number may be another's.
+	[ -z "$folder" ] || rm -rf "$folder"
 	! jobs -rp | grep -qx "${kernel_pid:-none}" || kill "$kernel_pid" || true
 	for file in "$OUT"/vm.pid "$OUT"/{debug-*,newer}/vm.pid; do
 		[ ! -e "$file" ] || kill "$(cat "$file")" 2> /dev/null || true
@@ -418,6 +443,8 @@ all)
 	start_kernel 19 # behind all else
 	unit_tests
 	fuzzing
+	other_kernels
+	other_folder
 	build_kunit "$OUT"
 	on_stock "stock | "
 	on_newer "newer | " "${ON_NEWER[@]}"

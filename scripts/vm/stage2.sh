@@ -32,14 +32,27 @@ mount_9p() {
 		"$tag" "$dir"
 }
 
-mount_work_space() {
-	mount -t tmpfs tmpfs /run
-	mkdir -p /run/lock /run/netns
-	# The host's /tmp stays only when the project lives there.
+# mount_fresh DIR MODE: a file system of the guest's own there, below which the project
+# stays where it is if it lives there. What the guest writes is not for the overlay, which
+# is no file system to put a disk's image on.
+mount_fresh() {
+	local aside=/.vm.top
 	case $top in
-	/tmp/*) ;;
-	*) mount -t tmpfs -o mode=1777 tmpfs /tmp ;;
+	"$1"/*)
+		mkdir -p "$aside"
+		mount --bind "$top" "$aside"
+		mount -t tmpfs -o "mode=$2" tmpfs "$1"
+		mkdir -p "$top"
+		mount --move "$aside" "$top"
+		;;
+	*) mount -t tmpfs -o "mode=$2" tmpfs "$1" ;;
 	esac
+}
+
+mount_work_space() {
+	mount_fresh /run 755
+	mkdir -p /run/lock /run/netns
+	mount_fresh /tmp 1777
 	mount_9p ctl "$ctl"
 	# shellcheck source=/dev/null # moddir, hang_after, share_out
 	. "$ctl/settings"

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# elsewhere.sh [GOAL...]: make, in a copy of the tree whose path has no blank in it.
+# Kbuild takes the folder of a module for a list of words.
+#
+# The copy is in $TMPDIR (/tmp), always the same one for the same tree, with a build/ of
+# its own. The module is put where make would have left it.
+set -euo pipefail
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# A blank in TMPDIR would not help.
+base=${TMPDIR:-/tmp}
+[[ $base != *[[:space:]]* ]] || base=/tmp
+copy=$base/rdma_mpa-$(id -u)-$(cksum <<< "$top" | cut -d ' ' -f 1)
+
+mkdir -p -m 700 "$copy"
+[ -O "$copy" ] || {
+	echo "elsewhere.sh: $copy is somebody else's" >&2
+	exit 1
+}
+echo "==> \"$top\" has a blank in its name, which kbuild cannot take: going on in $copy" >&2
+find "$copy" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+tar -C "$top" --exclude=./build -cf - . | tar -C "$copy" -xf -
+status=0
+make -C "$copy" --no-print-directory "$@" || status=$?
+rm -f "$top/rdma_mpa.ko"
+[ ! -e "$copy/rdma_mpa.ko" ] || cp -p "$copy/rdma_mpa.ko" "$top"
+exit $status
