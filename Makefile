@@ -53,7 +53,7 @@ e2e:
 	scripts/check.sh e2e $(E2E)
 
 debug-check:
-	scripts/check.sh debug $(E2E)
+	KCSAN=$(KCSAN) scripts/check.sh debug $(E2E)
 
 newer-check:
 	scripts/check.sh newer $(E2E)
@@ -93,7 +93,7 @@ help:
 	@echo 'make fuzz      the engine against made-up octets (FUZZ_SECONDS=60 each)'
 	@echo 'make kunit     only the engine tests in a kernel'
 	@echo 'make e2e       only the end-to-end scenarios (E2E="NAME ...": these)'
-	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ...'
+	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ... (KCSAN=1: one that looks for data races)'
 	@echo 'make newer-check  scenarios on a newer kernel (6.12)'
 	@echo 'make kernels   build for each kernel that apt has headers of (RELEASES="... ...")'
 	@echo 'make bench     our device, siw, rxe and plain TCP on the same path'

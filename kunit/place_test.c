@@ -9,11 +9,10 @@
 #include "suites.h"
 
 #define ROOM		160
-#define NEVER		0
 
 static struct {
-	u8 mem[ROOM] __attribute__((aligned(16)));
-	u32 when[ROOM];	/* number of the store that wrote the byte, from 1 */
+	u8 mem[ROOM] __aligned(16);
+	u32 when[ROOM];	/* number of the store that wrote the byte, 0 for none */
 	u32 stores;
 	u32 ordered;	/* stores before the last barrier */
 	bool twice;
@@ -27,14 +26,17 @@ static void note_store(const u8 *to, u32 size)
 	seen.stores++;
 	seen.skew |= at % size;
 	for (i = at; i < at + size; i++) {
-		seen.twice |= seen.when[i] != NEVER;
+		if (seen.when[i])
+			seen.twice = true;
 		seen.when[i] = seen.stores;
 	}
 }
 
 #define ddp_place_store(to, value) do {				\
-	*(to) = (value);					\
-	note_store((const u8 *)(to), sizeof(*(to)));		\
+	typeof(to) to_ = (to);					\
+								\
+	*to_ = (value);						\
+	note_store((const u8 *)to_, sizeof(*to_));		\
 } while (0)
 #define ddp_place_order()	(seen.ordered = seen.stores)
 
@@ -82,7 +84,7 @@ static bool bytes_are_right(u32 at, u32 len)
 	for (i = 0; i < ROOM; i++) {
 		bool inside = i >= at && i < at + len;
 
-		if (inside != (seen.when[i] != NEVER))
+		if (inside != !!seen.when[i])
 			return false;
 		if (inside && seen.mem[i] != payload_byte(i - at))
 			return false;

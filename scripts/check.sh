@@ -371,6 +371,7 @@ on_debug() {
 		return
 	fi
 	[ "$what" = all ] || LEFT_OUT_DEBUG=()
+	[ -z "${KCSAN:-}" ] || CANNOT_DEBUG+=('failslab_*:the kernel with KCSAN makes no allocation fail')
 	mapfile -t names < <(scenarios_for debug "${LEFT_OUT_DEBUG[@]}" "${CANNOT_DEBUG[@]}")
 	mapfile -t part < <(share 156 "${names[@]}")
 	start_guest "$one" "debug 1 | " "${part[@]}" unload

@@ -13,7 +13,8 @@ base=${TMPDIR:-/tmp}
 [[ $base != *[[:space:]]* ]] || base=/tmp
 copy=$base/rdma_mpa-$(id -u)-$(cksum <<< "$top" | cut -d ' ' -f 1)
 
-mkdir -p -m 700 "$copy"
+mkdir -p "$base"
+[ -d "$copy" ] || mkdir -m 700 "$copy"
 [ -O "$copy" ] || {
 	echo "elsewhere.sh: $copy is somebody else's" >&2
 	exit 1

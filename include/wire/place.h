@@ -29,7 +29,7 @@
 /* The unit test replaces these two by a record of what was stored, in order. */
 #ifndef ddp_place_store
 #define ddp_place_store(to, value)	WRITE_ONCE(*(to), value)
-#define ddp_place_order()		smp_wmb()
+#define ddp_place_order()		smp_wmb() /* pairs with a program that polls */
 #endif
 
 /**

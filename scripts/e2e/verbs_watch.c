@@ -32,27 +32,32 @@ static size_t some_source(size_t len)
 /* What the thread is to wait for; it has the message while busy is set. */
 static struct watch {
 	const uint8_t *payload;
-	volatile uint8_t *at;
+	atomic_uchar *at;
 	size_t len;
 	size_t torn;		/* 1 + the first byte that was not there, from the end */
 	atomic_bool busy;
 	atomic_bool over;
 } watch;
 
+static uint8_t byte_at(size_t i)
+{
+	return atomic_load_explicit(watch.at + i, memory_order_relaxed);
+}
+
 /* The end first: that is what a copy stores last, or once more. */
 static void look(void)
 {
 	size_t i = watch.len, last = watch.len - 1;
 
-	while (watch.at[last] != watch.payload[last])
+	while (byte_at(last) != watch.payload[last])
 		if (atomic_load(&watch.over))
 			return;
 	atomic_thread_fence(memory_order_acquire);
 	while (i--)
-		if (watch.at[i] != watch.payload[i] && !watch.torn)
+		if (byte_at(i) != watch.payload[i] && !watch.torn)
 			watch.torn = i + 1;
 	for (i = watch.len; i--;)
-		watch.at[i] = ~watch.payload[i];
+		atomic_store_explicit(watch.at + i, ~watch.payload[i], memory_order_relaxed);
 }
 
 static void *watcher(void *unused)
@@ -89,12 +94,14 @@ static void one(struct pair *p, enum ibv_wr_opcode op, unsigned int number)
 	struct ibv_sge near = sge(&p->a, read ? to : from, len);
 	struct ibv_sge sink = sge(&p->b, to, len);
 	uint8_t *at = dst->mem + to;
+	char what[64];
 	double end;
 
+	snprintf(what, sizeof(what), "op %d, message %u, %zu bytes to %zu", op, number, len, to);
 	for (i = 0; i < len; i++)
 		at[i] = ~src->mem[from + i];
 	watch.payload = src->mem + from;
-	watch.at = at;
+	watch.at = (atomic_uchar *)at;
 	watch.len = len;
 	atomic_store_explicit(&watch.busy, true, memory_order_release);
 	if (op == IBV_WR_SEND)
@@ -108,14 +115,13 @@ static void one(struct pair *p, enum ibv_wr_opcode op, unsigned int number)
 		hello(p);
 	end = now() + WAIT_MS / 1e3;
 	while (atomic_load_explicit(&watch.busy, memory_order_acquire))
-		check(now() < end, "op %d, message %u, %zu bytes to %zu: the last byte is %02x, not %02x",
-		      op, number, len, to, at[len - 1], src->mem[from + len - 1]);
-	check(!watch.torn, "op %d, message %u, %zu bytes to %zu: its last byte was there, that at %zu not",
-	      op, number, len, to, watch.torn - 1);
+		check(now() < end, "%s: the last byte is %02x, not %02x", what, at[len - 1],
+		      src->mem[from + len - 1]);
+	check(!watch.torn, "%s: its last byte was there, that at %zu not", what,
+	      watch.torn - 1);
 	for (i = 0; i < len; i++)
 		check(at[i] == (uint8_t)~src->mem[from + i],
-		      "op %d, message %u, %zu bytes to %zu: that at %zu was stored again",
-		      op, number, len, to, i);
+		      "%s: that at %zu was stored again", what, i);
 }
 
 static void watched(enum ibv_wr_opcode op)
@@ -128,7 +134,8 @@ static void watched(enum ibv_wr_opcode op)
 	pair_open(&p, &defaults);
 	hello(&p);
 	for (i = 0; i < SOURCE_SIZE; i++)
-		p.a.mem[i] = p.b.mem[i] = rand() >> 8;
+		p.a.mem[i] = rand() >> 8;
+	memcpy(p.b.mem, p.a.mem, SOURCE_SIZE);
 	memset(&watch, 0, sizeof(watch));
 	check(!pthread_create(&thread, NULL, watcher, NULL), "no thread");
 	for (i = 0; i < MESSAGES; i++)

@@ -8,11 +8,15 @@
 # $XDG_CACHE_HOME/rdma_mpa (~/.cache/rdma_mpa); what is in build/ is unpacked from
 # there. A new source package or another debug.config makes a new one.
 # DEBUG_BUILD=DIR makes the pack from a kernel built in DIR (O=DIR) before.
+#
+# KCSAN=1: the one that looks for data races, with kcsan.config's checks in place of
+# debug.config's.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 fragment=$TOP/scripts/vm/debug.config
+instrument=()
 name=linux-source-6.1
 archive=/usr/src/$name.tar.xz
 steps=1950	# lines the build prints, for the progress
@@ -63,7 +67,7 @@ build() {
 	: > "$log"
 	show_progress "$log" > /dev/null &
 	progress=$!
-	make -C "$1" O="$2" -j"$(nproc)" > "$log" 2>&1 &
+	make -C "$1" O="$2" -j"$(nproc)" "${instrument[@]}" > "$log" 2>&1 &
 	maker=$!
 	# shellcheck disable=SC2064 # these processes
 	trap "kill $maker $progress; wait $maker; exit 143" INT TERM
@@ -138,6 +142,19 @@ make_pack() {
 	pack "$source" "$objects"
 }
 
+# The other kernel's fragment: the same base, other checks.
+choose_kcsan() {
+	mkdir -p "$BUILD/vm"
+	fragment=$BUILD/vm/kcsan.config
+	{
+		sed '/^# --- debug/,$d' "$TOP/scripts/vm/debug.config"
+		cat "$TOP/scripts/vm/kcsan.config"
+	} > "$fragment.$$"
+	mv "$fragment.$$" "$fragment"
+	instrument=(KCSAN_SANITIZE=n)
+}
+
+[ -z "${KCSAN:-}" ] || choose_kcsan
 version=$(source_version)
 key=kernel-${version//[^0-9a-z.-]/_}-$({ cat "$fragment"; echo "$filter"; } | sha256sum | cut -c 1-12)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa

@@ -1,2 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#define WRITE_ONCE(x, value)	(*(volatile __typeof__(x) *)&(x) = (value))
+#ifndef _SHIM_LINUX_COMPILER_H
+#define _SHIM_LINUX_COMPILER_H
+
+#define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
+
+#endif

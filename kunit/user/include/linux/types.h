@@ -17,6 +17,9 @@ typedef __s64 s64;
 #ifndef __packed
 #define __packed	__attribute__((__packed__))
 #endif
+#ifndef __aligned
+#define __aligned(n)	__attribute__((__aligned__(n)))
+#endif
 #define __maybe_unused	__attribute__((__unused__))
 #define fallthrough	__attribute__((__fallthrough__))
 
