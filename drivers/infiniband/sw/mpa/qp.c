@@ -337,6 +337,8 @@ int rnic_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (!ret && mask & IB_QP_STATE &&
 	    (attr->qp_state == IB_QPS_RESET || attr->qp_state > IB_QPS_RTS))
 		rnic_qp_kick(qp);
+	if (qp->sq.user)
+		rnic_qp_look(qp);
 	return ret;
 }
 
@@ -386,6 +388,8 @@ int rnic_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->cap = qp->cap;
 	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
 	init->qp_type = IB_QPT_RC;
+	if (qp->sq.user)
+		rnic_qp_look(qp);
 	return 0;
 }
 
