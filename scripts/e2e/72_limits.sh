@@ -37,3 +37,60 @@ limits_idle() {
 	kill -USR1 "${PIDS[idle]}"
 	reap idle 60
 }
+
+# Enough for what a program is itself, and for one or two of what the test makes.
+MEMORY=64M
+
+for test in cqs qps srqs mrs; do
+	scenario "limits_memory_$test" 120 "memory of many $test is charged to their maker, and refused"
+	eval "limits_memory_$test() { charged many_$test; }"
+done
+
+# make_cgroup: a memory cgroup, for who is started with in_cgroup
+make_cgroup() {
+	CGROUP=$STATE/cgroup
+	mkdir -p "$CGROUP"
+	mount -t cgroup2 none "$CGROUP"
+	trap 'leave_cgroup' EXIT
+	echo +memory >"$CGROUP/cgroup.subtree_control"
+	mkdir "$CGROUP/user"
+	echo "$MEMORY" >"$CGROUP/user/memory.max"
+	# shellcheck disable=SC2016 # for that shell
+	IN_CGROUP=(bash -c 'echo $$ >"$0" && exec "$@"' "$CGROUP/user/cgroup.procs")
+}
+
+leave_cgroup() {
+	local pid
+	for pid in "${PIDS[@]}"; do
+		kill "$pid" 2>/dev/null || :
+	done
+	until_true 10 rmdir "$CGROUP/user" || :
+	umount "$CGROUP"
+}
+
+# charged TEST: a test of limits_probe
+charged() {
+	make_cgroup
+	run "$1" a "${IN_CGROUP[@]}" "$BIN/limits_probe" "$1"
+	grep -qx "oom_kill 0" "$CGROUP/user/memory.events" || fail "a program was killed"
+	note "$1: $(tail -n 1 "$WORK/$1.log")"
+}
+
+# slab_kib: what the kernel keeps in small pieces for the cgroup
+slab_kib() { awk '$1 == "slab" { print int($2 / 1024) }' "$CGROUP/user/memory.stat"; }
+
+has_grown() { [ "$(slab_kib)" -ge $(($1 + 60)) ]; }
+
+scenario limits_memory_startups 60 "startups of silent peers are charged to who listens"
+limits_memory_startups() {
+	local before
+	make_cgroup
+	new_port
+	serve server b "${IN_CGROUP[@]}" rping -s -a "$B4" -p "$PORT"
+	before=$(slab_kib)
+	start silent a python3 -c "import socket, time
+calls = [socket.create_connection(('$B4', $PORT)) for i in range(60)]
+time.sleep(600)"
+	# 60 of them, each of more than 1 KiB
+	wait_for 10 has_grown "$before"
+}

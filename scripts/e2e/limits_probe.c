@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* limits_probe TEST...: what a program can make a device do that others share. */
+#include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "probe.h"
 
 #define MANY	50
+#define MR_SIZE	(16 << 20)
 
 static struct ibv_context *open_device(const char *name)
 {
@@ -111,10 +115,98 @@ static void idle(void)
 	}
 }
 
+/* One of what is made until it is refused. */
+static void *one_cq(struct ibv_pd *pd)
+{
+	return ibv_create_cq(pd->context, 1048576, NULL, NULL, 0);
+}
+
+static void *one_qp(struct ibv_pd *pd)
+{
+	static struct ibv_cq *cq;
+
+	if (!cq)
+		cq = ibv_create_cq(pd->context, 16, NULL, NULL, 0);
+	check(cq, "create_cq: %m");
+	return make_qp(pd, cq, 32768);
+}
+
+static void *one_srq(struct ibv_pd *pd)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 32768, .max_sge = 1 } };
+
+	return ibv_create_srq(pd, &attr);
+}
+
+/* No page is the next one's neighbour, so each is a block of its own. */
+static char *scattered(size_t size)
+{
+	char *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t first, at;
+
+	check(mem != MAP_FAILED, "mmap: %m");
+	check(!madvise(mem, size, MADV_NOHUGEPAGE), "madvise: %m");
+	for (first = 0; first < 2 * PAGE; first += PAGE)
+		for (at = first; at < size; at += 2 * PAGE)
+			mem[at] = 1;
+	return mem;
+}
+
+static void *one_mr(struct ibv_pd *pd)
+{
+	static char *mem;
+
+	if (!mem)
+		mem = scattered(MR_SIZE);
+	return ibv_reg_mr(pd, mem, MR_SIZE, IBV_ACCESS_LOCAL_WRITE);
+}
+
+/*
+ * Makes more and more of them, and is to be refused for want of memory long before most
+ * of them are there. Nobody is killed for it.
+ */
+static void fill_memory(void *(*one)(struct ibv_pd *pd), int most)
+{
+	struct ibv_context *verbs = open_device("mpa0");
+	struct ibv_pd *pd = ibv_alloc_pd(verbs);
+	int n = 0;
+
+	check(pd, "alloc_pd: %m");
+	alarm(0);	/* the scenario has a limit */
+	while (one(pd))
+		check(++n < most, "%d of them, and no end", n);
+	check(errno == ENOMEM, "refused after %d: %m", n);
+	printf("refused after %d\n", n);
+}
+
+static void many_cqs(void)
+{
+	fill_memory(one_cq, 40);
+}
+
+static void many_qps(void)
+{
+	fill_memory(one_qp, 40);
+}
+
+static void many_srqs(void)
+{
+	fill_memory(one_srq, 80);
+}
+
+static void many_mrs(void)
+{
+	fill_memory(one_mr, 2000);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		{ "idle", idle },
+		{ "many_cqs", many_cqs },
+		{ "many_qps", many_qps },
+		{ "many_srqs", many_srqs },
+		{ "many_mrs", many_mrs },
 		{ NULL, NULL },
 	};
 

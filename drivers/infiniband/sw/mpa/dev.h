@@ -6,6 +6,7 @@
 #define _RNIC_DEV_H
 
 #include <linux/atomic.h>
+#include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
@@ -29,6 +30,12 @@ struct rnic_mr;
 #define RNIC_MAX_FASTREG_PAGES	256
 #define RNIC_MAX_RD_ATOM	128
 #define RNIC_MAX_MSG_SIZE	U32_MAX
+
+/*
+ * For memory whose size or number user space or a peer decides. It is charged to the
+ * cgroup of who causes it. When there is no more he is refused, and nobody is killed.
+ */
+#define RNIC_GFP		(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
  * enum rnic_obj - kinds of objects with a limit per device

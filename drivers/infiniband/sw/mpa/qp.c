@@ -52,7 +52,7 @@ static int make_rings(struct rnic_qp *qp, const struct ib_qp_cap *cap, bool sig_
 			goto err_sq;
 	}
 	qp->sq.sig_all = sig_all;
-	qp->sent = kvcalloc(qp->sq.size, sizeof(*qp->sent), GFP_KERNEL);
+	qp->sent = kvcalloc(qp->sq.size, sizeof(*qp->sent), RNIC_GFP);
 	if (qp->sent)
 		return 0;
 	ret = -ENOMEM;
@@ -128,7 +128,7 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 	if (ret)
 		goto err_charge;
 	ret = xa_alloc_cyclic_irq(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(2, 0xffffff),
-				  &dev->next_qpn, GFP_KERNEL);
+				  &dev->next_qpn, RNIC_GFP);
 	if (ret < 0)
 		goto err_rings;
 	set_cap(qp, &attr->cap);
