@@ -189,7 +189,8 @@ build_for() {
 	mkdir -p "$1"
 	attempt "building the module" build_module "$1" &&
 		attempt "building siw, the peer" build_peers &&
-		attempt "building the test programs" build_programs
+		attempt "building the test programs" build_programs &&
+		attempt "building the kernel's consumers" build_consumers
 }
 
 # build_kunit DIR: the guest of DIR is to run the suites too.
@@ -208,6 +209,10 @@ build_module() {
 
 build_peers() {
 	"$TOP/scripts/peer/siw.sh" peer > /dev/null
+}
+
+build_consumers() {
+	"$TOP/scripts/e2e/kernel.sh" > /dev/null
 }
 
 build_programs() {
@@ -327,7 +332,8 @@ on_newer() {
 	fi
 	export GUEST_PACK
 	if attempt "building the module for $NEWER" build_module "$dir" &&
-		attempt "building the test programs" build_programs; then
+		attempt "building the test programs" build_programs &&
+		attempt "building the kernel's consumers" build_consumers; then
 		start_guest "$dir" "$label" "$@"
 	fi
 	unset GUEST_PACK

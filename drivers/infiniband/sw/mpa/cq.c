@@ -183,6 +183,22 @@ bool rnic_cq_unread(struct rnic_cq *cq)
 }
 
 /**
+ * rnic_cq_forget() - take out what a queue pair completed, because it goes
+ * @cq:		the CQ; nothing happens to a user's
+ * @qp:		the queue pair, which completes no more
+ *
+ * Context: any.
+ */
+void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	rnic_cq_ring_forget(&cq->ring, qp);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+/**
  * rnic_cq_create() - make a completion queue
  * @ibcq:	the CQ, zeroed by ib_core
  * @attr:	what is wanted; the completion vector makes no difference

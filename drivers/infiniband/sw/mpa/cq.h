@@ -54,6 +54,7 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe,
 void rnic_cq_upcall(struct rnic_cq *cq);
 bool rnic_cq_unread(struct rnic_cq *cq);
 void rnic_cq_watch(struct rnic_cq *cq);
+void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
 
 /**
  * rnic_cq_tell() - tell the consumer of what was pushed, if he asked for it

@@ -185,7 +185,9 @@ void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_ep *ep)
  * @udata:	unused
  *
  * What was posted on a connection completes with a flush status before this returns: a
- * program whose device is deleted, and which polls, learns of it that way.
+ * program whose device is deleted, and which polls, learns of it that way. What a kernel
+ * consumer has not polled by then he never sees, for each completion points to the queue
+ * pair.
  *
  * Context: process; waits for the connection to be taken down.
  * Return: 0.
@@ -218,6 +220,8 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	cancel_delayed_work_sync(&qp->reflush);
 	tasklet_kill(&qp->soft);
 	cancel_work_sync(&qp->work);
+	rnic_cq_forget(qp->scq, ibqp);
+	rnic_cq_forget(qp->rcq, ibqp);
 	free_rings(qp);
 	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
 	return 0;
