@@ -41,6 +41,7 @@ LEFT_OUT_DEBUG=(
 CANNOT_DEBUG=(
 	'tcp_sockmap:that kernel has no BPF'
 	'limits_memory_*:that kernel has no memory cgroups'
+	'limits_stock_offline:that kernel has one processor'
 )
 
 # The newer kernel: what cannot run there,

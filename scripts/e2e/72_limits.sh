@@ -94,3 +94,53 @@ time.sleep(600)"
 	# 60 of them, each of more than 1 KiB
 	wait_for 10 has_grown "$before"
 }
+
+# --- the stock of chunks (chunk.c) ---
+
+CPU1=/sys/devices/system/cpu/cpu1/online
+
+# fill_stock PROCESSOR: a program that runs there, and whose doorbells send by themselves
+fill_stock() {
+	new_port
+	run bulk a taskset -c "$1" "$BIN/bulk" -s "$B4" -p "$PORT" -n 2000 -l 1000 -d 4
+}
+
+# trace_frees 1|0: pages that are freed, of the sizes of chunks, with the calls that led
+# there
+trace_frees() {
+	echo 16384 >"$TRACING/buffer_size_kb"
+	echo "order == 3 || order == 5" >"$TRACING/events/kmem/mm_page_free/filter"
+	echo "$1" >"$TRACING/options/stacktrace"
+	echo "$1" >"$TRACING/options/sym-offset"	# with which the module is named
+	echo "$1" >"$TRACING/events/kmem/mm_page_free/enable"
+	[ "$1" = 0 ] || echo >"$TRACING/trace"
+}
+
+shrink() { echo 2 >/proc/sys/vm/drop_caches; }
+
+scenario limits_stock_shrinks 60 "chunks that are kept are given back when the kernel wants memory"
+limits_stock_shrinks() {
+	trap 'trace_frees 0' EXIT
+	fill_stock 0
+	trace_frees 1
+	shrink
+	traced || fail "nothing was given back"
+	echo >"$TRACING/trace"
+	shrink
+	not traced || fail "not all was given back at once"
+	# and they are made anew
+	trace_frees 0
+	fill_stock 0
+}
+
+scenario limits_stock_offline 60 "a processor that goes leaves no chunks behind"
+limits_stock_offline() {
+	trap 'trace_frees 0; echo 1 >"$CPU1"' EXIT
+	fill_stock 1
+	trace_frees 1
+	echo 0 >"$CPU1"
+	traced || fail "its chunks were kept"
+	trace_frees 0
+	echo 1 >"$CPU1"
+	fill_stock 1
+}
