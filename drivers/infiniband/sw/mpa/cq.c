@@ -127,7 +127,7 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	if (!ret) {
 		cq->plain = solicited ? 0 : min(cq->plain + 1, cq->ring.size);
 		if (tell(cq, solicited))
-			WRITE_ONCE(cq->due, true);
+			WRITE_ONCE(cq->upcall_due, 1);
 	} else {
 		fatal = !cq->broken;
 		cq->broken = true;
@@ -159,7 +159,7 @@ void rnic_cq_upcall(struct rnic_cq *cq)
 {
 	struct ib_cq *ibcq = &cq->ibcq;
 
-	if (xchg(&cq->due, false) && ibcq->comp_handler)
+	if (xchg(&cq->upcall_due, 0) && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
 }
 

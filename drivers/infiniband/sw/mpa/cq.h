@@ -18,7 +18,7 @@
  * @lock:	protects @ring, @broken, @plain, @spare, @pause and the setting of @late;
  *		taken with interrupts off; innermost
  * @ring:	completions
- * @due:	an upcall is; no lock
+ * @upcall_due:	an upcall is, 1 or 0; no lock
  * @broken:	a completion was lost, and the consumer told
  * @plain:	how many came after the newest solicited one
  * @spare:	late looks yet that leave the newest completion alone: it had its event, and
@@ -30,7 +30,7 @@ struct rnic_cq {
 	struct ib_cq ibcq;
 	spinlock_t lock; /* see above */
 	struct rnic_cq_ring ring;
-	bool due;
+	int upcall_due;
 	bool broken;
 	u8 spare;
 	u32 plain;
@@ -65,7 +65,7 @@ void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
  */
 static inline void rnic_cq_tell(struct rnic_cq *cq)
 {
-	if (READ_ONCE(cq->due))
+	if (READ_ONCE(cq->upcall_due))
 		rnic_cq_upcall(cq);
 }
 

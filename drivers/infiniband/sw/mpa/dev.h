@@ -109,7 +109,8 @@ struct rnic_cm_dev {
  * @ndev_tracker: our reference to @ndev
  * @net:	namespace of @ndev; no reference: valid while @ndev is there
  * @ifindex:	of @ndev, constant
- * @gid:	the one GID, what rdma_cm finds in @ndev; under RTNL
+ * @gid_lock:	protects @gid
+ * @gid:	the one GID, what rdma_cm finds in @ndev; changed under RTNL
  * @tagged:	the GID is ours, not a MAC: @ndev has none; under RTNL
  * @speed:	enum ib_port_speed, as of the last link event
  * @width:	enum ib_port_width, as of the last link event
@@ -133,6 +134,7 @@ struct rnic_dev {
 	netdevice_tracker ndev_tracker;
 	struct net *net;
 	int ifindex;
+	spinlock_t gid_lock; /* see above */
 	union ib_gid gid;
 	bool tagged;
 	u16 speed;

@@ -102,7 +102,7 @@ static void drop_qp(struct rnic_ep *ep)
 {
 	if (ep->qp)
 		rnic_qp_rem_ref(&ep->qp->ibqp);
-	ep->qp = NULL;
+	WRITE_ONCE(ep->qp, NULL);
 }
 
 static void drop_listener(struct rnic_ep *ep)

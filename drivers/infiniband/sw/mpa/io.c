@@ -333,8 +333,8 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	rnic_tx_finish(qp, &ep->s);
 	spin_lock_bh(&qp->lock);
 	ep->graceful = qp->parted && !qp->closing && qp->tx.msg == RNIC_TX_NONE;
-	qp->state = IB_QPS_ERR;
-	qp->ep = NULL;
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	WRITE_ONCE(qp->ep, NULL);
 	spin_unlock_bh(&qp->lock);
 }
 

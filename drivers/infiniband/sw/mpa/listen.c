@@ -142,7 +142,7 @@ static struct rnic_ep *responder(struct rnic_listener *l)
 		return NULL;
 	atomic_inc(&l->dev->cm.pending);
 	ep->pending = 1;
-	ep->listener = l;
+	WRITE_ONCE(ep->listener, l);
 	return ep;
 }
 

@@ -92,7 +92,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	tasklet_setup(&qp->soft, rnic_post_soft);
 	hrtimer_init(&qp->hold, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	qp->hold.function = rnic_hold_over;
-	qp->state = IB_QPS_RESET;
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	qp->event = -1;
 	qp->dev = rnic_dev(qp->ibqp.device);
 	qp->scq = rnic_cq(attr->send_cq);
@@ -158,7 +158,7 @@ err_charge:
 void rnic_qp_error(struct rnic_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
-	qp->state = IB_QPS_ERR;
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
 	spin_unlock_bh(&qp->lock);
 	rnic_qp_kick(qp);
 }
@@ -174,7 +174,7 @@ void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_ep *ep)
 {
 	spin_lock_bh(&qp->lock);
 	if (qp->ep == ep)
-		qp->state = IB_QPS_ERR;
+		WRITE_ONCE(qp->state, IB_QPS_ERR);
 	spin_unlock_bh(&qp->lock);
 	rnic_qp_kick(qp);
 }
@@ -231,7 +231,7 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 static int to_sqd(struct rnic_qp *qp)
 {
 	if (qp->state == IB_QPS_RTS) {
-		qp->state = IB_QPS_SQD;
+		WRITE_ONCE(qp->state, IB_QPS_SQD);
 		qp->parted = true;
 		return 0;
 	}
@@ -243,7 +243,7 @@ static int to_reset(struct rnic_qp *qp)
 {
 	if (qp->ep || qp->setup)
 		return -EBUSY;
-	qp->state = IB_QPS_RESET;
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	qp->setup = true;
 	return 0;
 }
@@ -272,7 +272,7 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 	case IB_QPS_RTR:
 		if (!unused)
 			return -EINVAL;
-		qp->state = state;
+		WRITE_ONCE(qp->state, state);
 		return 0;
 	case IB_QPS_RTS:
 		/* Only a connection brings a queue pair there. */
@@ -280,7 +280,7 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 	case IB_QPS_SQD:
 		return to_sqd(qp);
 	case IB_QPS_ERR:
-		qp->state = IB_QPS_ERR;
+		WRITE_ONCE(qp->state, IB_QPS_ERR);
 		return 0;
 	default:
 		return -EINVAL;
