@@ -40,6 +40,8 @@ LEFT_OUT_DEBUG=(
 # What cannot run on the debug kernel:
 CANNOT_DEBUG=(
 	'tcp_sockmap:that kernel has no BPF'
+	'limits_memory_*:that kernel has no memory cgroups'
+	'limits_stock_offline:that kernel has one processor'
 )
 
 # The newer kernel: what cannot run there,
@@ -188,7 +190,8 @@ build_for() {
 	mkdir -p "$1"
 	attempt "building the module" build_module "$1" &&
 		attempt "building siw, the peer" build_peers &&
-		attempt "building the test programs" build_programs
+		attempt "building the test programs" build_programs &&
+		attempt "building the kernel's consumers" build_consumers
 }
 
 # build_kunit DIR: the guest of DIR is to run the suites too.
@@ -207,6 +210,10 @@ build_module() {
 
 build_peers() {
 	"$TOP/scripts/peer/siw.sh" peer > /dev/null
+}
+
+build_consumers() {
+	"$TOP/scripts/e2e/kernel.sh" > /dev/null
 }
 
 build_programs() {
@@ -326,7 +333,8 @@ on_newer() {
 	fi
 	export GUEST_PACK
 	if attempt "building the module for $NEWER" build_module "$dir" &&
-		attempt "building the test programs" build_programs; then
+		attempt "building the test programs" build_programs &&
+		attempt "building the kernel's consumers" build_consumers; then
 		start_guest "$dir" "$label" "$@"
 	fi
 	unset GUEST_PACK

@@ -104,6 +104,12 @@ run_layers() {
 	finish "layers" "$OUT/layers"
 }
 
+run_marked() {
+	step "stores to what is read without the lock"
+	scripts/marked.sh > "$OUT/marked" 2>&1
+	finish "marked accesses" "$OUT/marked"
+}
+
 run_requirements() {
 	step "the table of requirements"
 	scripts/requirements.sh --source | sed -n 's/^# //p' > "$OUT/requirements"
@@ -130,6 +136,7 @@ run_sparse
 run_kernel_doc
 run_shellcheck
 run_layers
+run_marked
 run_requirements
 run_documents
 echo

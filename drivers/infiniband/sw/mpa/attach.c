@@ -89,7 +89,7 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agre
 	if (!ret && qp->state > IB_QPS_RTR)
 		ret = -EINVAL;
 	if (!ret) {
-		qp->state = IB_QPS_RTS;
+		WRITE_ONCE(qp->state, IB_QPS_RTS);
 		/* The tasklet looks without the lock, and then at what was set before. */
 		smp_store_release(&qp->ep, rnic_ep_get(ep));
 	} else {

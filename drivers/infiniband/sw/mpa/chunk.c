@@ -12,36 +12,41 @@
  *
  * Lifetime. A chunk has one reference of ours, that of whoever took it or of the
  * stock. Pages in the ring are only read (their count) until that is the last.
+ *
+ * A stock is used by its CPU alone, but for when the kernel wants memory back (a shrinker)
+ * or the CPU went offline: then others empty it. So it has a lock, which its CPU finds free.
  */
-#include <linux/bottom_half.h>
+#include <linux/cpuhotplug.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
+#include <linux/sizes.h>
+#include <linux/spinlock.h>
+#include <compat/shrinker.h>
 
 #include "chunk.h"
 
-/* Many FPDUs of an Ethernet, two of the largest. */
-#define ORDER		3
-#define ORDER_BIG	5
-/* Most of a stock's memory: 1 MiB of either kind a CPU, and the current ones. */
-#define RING_SIZE	32
-#define RING_SIZE_BIG	8
+/* Bytes: many FPDUs of an Ethernet, two of the largest. A page if that is more. */
+#define CHUNK		SZ_32K
+#define CHUNK_BIG	SZ_128K
+/* Bytes: most of the full ones of either kind on a CPU. */
+#define RING		SZ_1M
 
 /* A task that rings the doorbell, a worker that takes its processor, a softirq in both. */
 #define CURRENT		3
 
 /**
  * struct stock - chunks of one size
+ * @lock:	protects the rest; softirqs off
  * @cur:	those that were not filled, or none
  * @ring:	full ones, oldest at @tail
  * @head:	next free place, free running
  * @tail:	oldest, free running
- *
- * Softirqs off.
  */
 struct stock {
+	spinlock_t lock; /* see above */
 	struct rnic_chunk cur[CURRENT];
-	struct page *ring[RING_SIZE];
+	struct page *ring[RING / CHUNK];
 	u32 head;
 	u32 tail;
 };
@@ -51,15 +56,18 @@ struct stocks {
 };
 
 static struct stocks __percpu *stocks;
-
-static u32 ring_size(bool big)
-{
-	return big ? RING_SIZE_BIG : RING_SIZE;
-}
+static struct shrinker *shrinker;
+static enum cpuhp_state hotplug;
 
 static unsigned int order_of(bool big)
 {
-	return big ? ORDER_BIG : ORDER;
+	return big ? get_order(CHUNK_BIG) : get_order(CHUNK);
+}
+
+/* A power of two. */
+static u32 ring_size(bool big)
+{
+	return max_t(u32, RING >> PAGE_SHIFT >> order_of(big), 1);
 }
 
 static struct page *take_oldest(struct stock *st, bool big)
@@ -124,6 +132,15 @@ static bool put_current(struct stock *st, const struct rnic_chunk *chunk)
 	return false;
 }
 
+/* This CPU's. A task that is moved to another one meanwhile has the lock, that is enough. */
+static struct stock *lock_stock(bool big)
+{
+	struct stock *st = &raw_cpu_ptr(stocks)->of[big];
+
+	spin_lock_bh(&st->lock);
+	return st;
+}
+
 /**
  * rnic_chunk_take() - a chunk to append to, from the stock
  * @chunk:	a chunk in which there is not enough room, or none; replaced
@@ -136,17 +153,15 @@ static bool put_current(struct stock *st, const struct rnic_chunk *chunk)
  */
 bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
 {
-	struct stock *st;
+	struct stock *st = lock_stock(big);
 
-	local_bh_disable();
-	st = &this_cpu_ptr(stocks)->of[big];
 	if (chunk->page) {
 		retire(st, chunk->page, big);
 		take_empty(st, chunk, big);
 	} else if (!take_current(st, chunk)) {
 		take_empty(st, chunk, big);
 	}
-	local_bh_enable();
+	spin_unlock_bh(&st->lock);
 	return chunk->page;
 }
 
@@ -183,46 +198,122 @@ bool rnic_chunk_alloc(struct rnic_chunk *chunk, bool big, gfp_t gfp)
  */
 void rnic_chunk_put(struct rnic_chunk *chunk)
 {
-	bool big = chunk->size == PAGE_SIZE << ORDER_BIG;
+	bool big = chunk->size == PAGE_SIZE << order_of(true);
 	struct stock *st;
 
 	if (!chunk->page)
 		return;
-	local_bh_disable();
-	st = &this_cpu_ptr(stocks)->of[big];
+	st = lock_stock(big);
 	if (!put_current(st, chunk))
 		retire(st, chunk->page, big);
-	local_bh_enable();
+	spin_unlock_bh(&st->lock);
 	chunk->page = NULL;
 }
 
-/* Return: 0, or -ENOMEM. */
-int rnic_chunk_init(void)
+/*
+ * Let go of all there is, or only count it.
+ *
+ * Return: pages, of which TCP may still have some.
+ */
+static unsigned long go_through(struct stock *st, bool big, bool empty)
 {
-	stocks = alloc_percpu(struct stocks);
-	return stocks ? 0 : -ENOMEM;
-}
-
-static void empty(struct stock *st, bool big)
-{
+	struct rnic_chunk chunk;
+	unsigned long num;
 	int i;
 
-	for (i = 0; i < CURRENT; i++) {
-		if (st->cur[i].page)
-			put_page(st->cur[i].page);
-	}
-	while (st->head != st->tail)
+	spin_lock_bh(&st->lock);
+	num = st->head - st->tail;
+	for (i = 0; i < CURRENT; i++)
+		num += !!st->cur[i].page;
+	while (empty && take_current(st, &chunk))
+		put_page(chunk.page);
+	while (empty && st->head != st->tail)
 		put_page(take_oldest(st, big));
+	spin_unlock_bh(&st->lock);
+	return num << order_of(big);
+}
+
+static unsigned long go_through_cpu(unsigned int cpu, bool empty)
+{
+	struct stocks *all = per_cpu_ptr(stocks, cpu);
+
+	return go_through(&all->of[false], false, empty) + go_through(&all->of[true], true, empty);
+}
+
+static unsigned long count_all(struct shrinker *unused, struct shrink_control *sc)
+{
+	unsigned long num = 0;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu)
+		num += go_through_cpu(cpu, false);
+	return num;
+}
+
+/* Whole stocks: they fill again with the next sends. */
+static unsigned long empty_some(struct shrinker *unused, struct shrink_control *sc)
+{
+	unsigned long num = 0;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (num >= sc->nr_to_scan)
+			break;
+		num += go_through_cpu(cpu, true);
+	}
+	return num ?: SHRINK_STOP;
+}
+
+static int cpu_is_gone(unsigned int cpu)
+{
+	go_through_cpu(cpu, true);
+	return 0;
+}
+
+static void init_stocks(void)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		spin_lock_init(&per_cpu_ptr(stocks, cpu)->of[false].lock);
+		spin_lock_init(&per_cpu_ptr(stocks, cpu)->of[true].lock);
+	}
+}
+
+/* Return: 0 or -errno. */
+int rnic_chunk_init(void)
+{
+	int ret = -ENOMEM;
+
+	stocks = alloc_percpu(struct stocks);
+	if (!stocks)
+		return ret;
+	init_stocks();
+	shrinker = compat_shrinker_new("rdma_mpa-chunks", count_all, empty_some);
+	if (!shrinker)
+		goto free_stocks;
+	ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "rdma_mpa:chunks", NULL,
+					cpu_is_gone);
+	if (ret < 0)
+		goto free_shrinker;
+	hotplug = ret;
+	return 0;
+
+free_shrinker:
+	compat_shrinker_free(shrinker);
+free_stocks:
+	free_percpu(stocks);
+	return ret;
 }
 
 /* Nobody sends any more. */
 void rnic_chunk_exit(void)
 {
-	int cpu;
+	unsigned int cpu;
 
-	for_each_possible_cpu(cpu) {
-		empty(&per_cpu_ptr(stocks, cpu)->of[false], false);
-		empty(&per_cpu_ptr(stocks, cpu)->of[true], true);
-	}
+	cpuhp_remove_state_nocalls(hotplug);
+	compat_shrinker_free(shrinker);
+	for_each_possible_cpu(cpu)
+		go_through_cpu(cpu, true);
 	free_percpu(stocks);
 }

@@ -231,7 +231,7 @@ static int set_pd(struct rnic_ep *ep, const void *pd, u16 len)
 {
 	if (!len)
 		return 0;
-	ep->pd = kmemdup(pd, len, GFP_KERNEL);
+	ep->pd = kmemdup(pd, len, RNIC_GFP);
 	if (!ep->pd)
 		return -ENOMEM;
 	ep->pd_len = len;
@@ -387,7 +387,7 @@ void rnic_cm_dev_init(struct rnic_dev *dev)
 	spin_lock_init(&dev->cm.ep_lock);
 	INIT_LIST_HEAD(&dev->cm.eps);
 	atomic_set(&dev->cm.pending, 0);
-	xa_init_flags(&dev->cm.requests, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->cm.requests, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	init_waitqueue_head(&dev->cm.idle);
 }
 

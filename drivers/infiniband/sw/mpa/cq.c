@@ -11,8 +11,11 @@
  * Late arming. A user's arming is a plain store into mapped memory: nobody sees
  * it until the next completion. NICs raise the event at once when completions
  * lie unread at that moment, and programs rely on it (perftest -e polls once
- * after each event). So a CQ that has a channel for events is looked at again from
- * time to time, for as long as something lies unread in it. A single completion that
+ * after each event). So a CQ that has a channel for events is looked at again while
+ * something lies unread in it, each time after twice the pause. The looks end some seconds
+ * after the last completion or event, because a program that does nothing costs nothing.
+ * The next completion starts them again, and so does a system call that asks about or
+ * changes a queue pair of the CQ. A single completion that
  * had its event gets another one late: a program that was told of it arms first, as it
  * should, and polls then. An event in between would be one too many.
  */
@@ -23,20 +26,28 @@
 #include "qp.h"
 #include "verbs.h"
 
-/* Longest pause between two looks for a late arming. */
-#define LATE_MAX	(HZ / 10)
+/* Longest pause between two looks for a late arming: about half of the time they go on. */
+#define LATE_MAX	(4 * HZ)
 /* Looks that a single completion that had its event is left alone for. */
 #define TOLD_LOOKS	3
 
 /*
  * By a timer, not by work: each look of a worker would take a processor from the programs,
- * and the scheduler moves them about then.
+ * and the scheduler moves them about then. The lock is held.
  */
 static void watch(struct rnic_cq *cq, unsigned long pause)
 {
-	pause = min_t(unsigned long, pause, LATE_MAX);
-	WRITE_ONCE(cq->pause, pause);
+	lockdep_assert_held(&cq->lock);
+	cq->pause = pause;
 	mod_timer(&cq->late, jiffies + pause);
+}
+
+/* What is new is looked at soon. A user's context is the channel, if there is one. */
+static void watch_soon(struct rnic_cq *cq)
+{
+	if (cq->ring.user && cq->ibcq.cq_context &&
+	    (!timer_pending(&cq->late) || cq->pause > 1))
+		watch(cq, 1);
 }
 
 /*
@@ -67,11 +78,28 @@ static void late_look(struct timer_list *timer)
 	unread = rnic_cq_ring_unread(&cq->ring, 0);
 	if (unread && !leave_alone(cq))
 		call = tell(cq, rnic_cq_ring_unread(&cq->ring, cq->plain));
+	if (call)
+		watch(cq, 1);
+	else if (unread && !timer_pending(timer) && 2 * cq->pause <= LATE_MAX)
+		watch(cq, 2 * cq->pause);
 	spin_unlock_irq(&cq->lock);
 	if (call && cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	if (unread)
-		watch(cq, call ? 1 : READ_ONCE(cq->pause) * 2);
+}
+
+/**
+ * rnic_cq_watch() - look for a late arming soon
+ * @cq:	the CQ; nothing happens unless it has a channel for events
+ *
+ * Context: any.
+ */
+void rnic_cq_watch(struct rnic_cq *cq)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	watch_soon(cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
 /**
@@ -99,11 +127,12 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	if (!ret) {
 		cq->plain = solicited ? 0 : min(cq->plain + 1, cq->ring.size);
 		if (tell(cq, solicited))
-			WRITE_ONCE(cq->due, true);
+			WRITE_ONCE(cq->upcall_due, 1);
 	} else {
 		fatal = !cq->broken;
 		cq->broken = true;
 	}
+	watch_soon(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 
 	if (ret)
@@ -117,10 +146,6 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 
 		ibcq->event_handler(&event, ibcq->cq_context);
 	}
-	/* A user's context is the channel, if there is one. What is new is looked at soon. */
-	if (cq->ring.user && ibcq->cq_context &&
-	    (!timer_pending(&cq->late) || READ_ONCE(cq->pause) > 1))
-		watch(cq, 1);
 	return ret;
 }
 
@@ -134,7 +159,7 @@ void rnic_cq_upcall(struct rnic_cq *cq)
 {
 	struct ib_cq *ibcq = &cq->ibcq;
 
-	if (xchg(&cq->due, false) && ibcq->comp_handler)
+	if (xchg(&cq->upcall_due, 0) && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
 }
 
@@ -155,6 +180,22 @@ bool rnic_cq_unread(struct rnic_cq *cq)
 	unread = rnic_cq_ring_unread(&cq->ring, 0);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return unread;
+}
+
+/**
+ * rnic_cq_forget() - take out what a queue pair completed, because it goes
+ * @cq:		the CQ; nothing happens to a user's
+ * @qp:		the queue pair, which completes no more
+ *
+ * Context: any.
+ */
+void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	rnic_cq_ring_forget(&cq->ring, qp);
+	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
 /**

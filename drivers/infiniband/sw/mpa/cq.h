@@ -15,22 +15,22 @@
 /**
  * struct rnic_cq - a completion queue
  * @ibcq:	what ib_core sees; allocated and freed by it
- * @lock:	protects @ring, @broken, @plain and @spare; taken with interrupts off;
- *		innermost
+ * @lock:	protects @ring, @broken, @plain, @spare, @pause and the setting of @late;
+ *		taken with interrupts off; innermost
  * @ring:	completions
- * @due:	an upcall is; no lock
+ * @upcall_due:	an upcall is, 1 or 0; no lock
  * @broken:	a completion was lost, and the consumer told
  * @plain:	how many came after the newest solicited one
  * @spare:	late looks yet that leave the newest completion alone: it had its event, and
  *		was the only one unread
  * @late:	looks for a late arming, user CQs only
- * @pause:	jiffies until it looks again; of who started @late last, in no order
+ * @pause:	jiffies until it looks again, when it was set last
  */
 struct rnic_cq {
 	struct ib_cq ibcq;
 	spinlock_t lock; /* see above */
 	struct rnic_cq_ring ring;
-	bool due;
+	int upcall_due;
 	bool broken;
 	u8 spare;
 	u32 plain;
@@ -53,6 +53,8 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe,
 		 bool solicited);
 void rnic_cq_upcall(struct rnic_cq *cq);
 bool rnic_cq_unread(struct rnic_cq *cq);
+void rnic_cq_watch(struct rnic_cq *cq);
+void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
 
 /**
  * rnic_cq_tell() - tell the consumer of what was pushed, if he asked for it
@@ -63,7 +65,7 @@ bool rnic_cq_unread(struct rnic_cq *cq);
  */
 static inline void rnic_cq_tell(struct rnic_cq *cq)
 {
-	if (READ_ONCE(cq->due))
+	if (READ_ONCE(cq->upcall_due))
 		rnic_cq_upcall(cq);
 }
 

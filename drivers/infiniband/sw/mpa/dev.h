@@ -6,6 +6,7 @@
 #define _RNIC_DEV_H
 
 #include <linux/atomic.h>
+#include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
@@ -29,6 +30,12 @@ struct rnic_mr;
 #define RNIC_MAX_FASTREG_PAGES	256
 #define RNIC_MAX_RD_ATOM	128
 #define RNIC_MAX_MSG_SIZE	U32_MAX
+
+/*
+ * For memory whose size or number user space or a peer decides. It is charged to the
+ * cgroup of who causes it. When there is no more he is refused, and nobody is killed.
+ */
+#define RNIC_GFP		(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
  * enum rnic_obj - kinds of objects with a limit per device
@@ -102,7 +109,8 @@ struct rnic_cm_dev {
  * @ndev_tracker: our reference to @ndev
  * @net:	namespace of @ndev; no reference: valid while @ndev is there
  * @ifindex:	of @ndev, constant
- * @gid:	the one GID, what rdma_cm finds in @ndev; under RTNL
+ * @gid_lock:	protects @gid
+ * @gid:	the one GID, what rdma_cm finds in @ndev; changed under RTNL
  * @tagged:	the GID is ours, not a MAC: @ndev has none; under RTNL
  * @speed:	enum ib_port_speed, as of the last link event
  * @width:	enum ib_port_width, as of the last link event
@@ -126,6 +134,7 @@ struct rnic_dev {
 	netdevice_tracker ndev_tracker;
 	struct net *net;
 	int ifindex;
+	spinlock_t gid_lock; /* see above */
 	union ib_gid gid;
 	bool tagged;
 	u16 speed;

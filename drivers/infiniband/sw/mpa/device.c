@@ -197,7 +197,7 @@ static struct rnic_dev *dev_alloc(void)
 		goto free_dev;
 	if (rnic_mr_dev_init(dev))
 		goto free_stats;
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	/* iw_cm is given bare numbers: those of another device shall not fit. */
 	dev->next_qpn = get_random_u32() & 0xffffff;
 	rnic_settings_init(&dev->set);

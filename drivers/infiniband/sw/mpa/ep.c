@@ -102,7 +102,7 @@ static void drop_qp(struct rnic_ep *ep)
 {
 	if (ep->qp)
 		rnic_qp_rem_ref(&ep->qp->ibqp);
-	ep->qp = NULL;
+	WRITE_ONCE(ep->qp, NULL);
 }
 
 static void drop_listener(struct rnic_ep *ep)
@@ -209,11 +209,11 @@ void rnic_ep_done(struct rnic_ep *ep)
  */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator)
 {
-	struct rnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	struct rnic_ep *ep = kzalloc(sizeof(*ep), RNIC_GFP);
 
 	if (!ep)
 		return NULL;
-	ep->frame = kmalloc(MPA_FRAME_MAX, GFP_KERNEL);
+	ep->frame = kmalloc(MPA_FRAME_MAX, RNIC_GFP);
 	if (!ep->frame) {
 		kfree(ep);
 		return NULL;
@@ -251,7 +251,7 @@ int rnic_ep_publish(struct rnic_ep *ep)
 	int ret;
 
 	ret = xa_alloc_cyclic(&ep->dev->cm.requests, &ep->id, ep, XA_LIMIT(1, INT_MAX),
-			      &ep->dev->cm.next_id, GFP_KERNEL);
+			      &ep->dev->cm.next_id, RNIC_GFP);
 	return ret < 0 ? ret : 0;
 }
 

@@ -27,6 +27,7 @@
 #include <linux/mm.h>
 #include <linux/workqueue.h>
 
+#include "cq.h"
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
@@ -63,8 +64,8 @@ void rnic_io_exit(void)
 
 /* How long a graceful close may take before it is cut short. */
 #define CLOSE_MS	5000
-/* Longest pause between two looks for receives posted in error. */
-#define REFLUSH_MAX	(HZ / 2)
+/* How long receives posted in error are looked for without a system call. */
+#define REFLUSH_MAX	(8 * HZ)
 
 /**
  * rnic_qp_kick() - wake the worker
@@ -75,6 +76,24 @@ void rnic_io_exit(void)
 void rnic_qp_kick(struct rnic_qp *qp)
 {
 	queue_work(rnic_wq, &qp->work);
+}
+
+/**
+ * rnic_qp_look() - a system call reached a user's queue pair: have it looked at
+ * @qp:	queue pair
+ *
+ * In error the worker flushes what it finds, and goes on looking for some seconds. The
+ * completion queues are looked at for a late arming. Otherwise nothing happens.
+ *
+ * Context: any.
+ */
+void rnic_qp_look(struct rnic_qp *qp)
+{
+	WRITE_ONCE(qp->active, jiffies);
+	rnic_cq_watch(qp->scq);
+	rnic_cq_watch(qp->rcq);
+	if (rnic_qp_state(qp) == IB_QPS_ERR)
+		rnic_qp_kick(qp);
 }
 
 /*
@@ -180,6 +199,8 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 		}
 		rnic_sock_unlock(&ep->s);
 		rnic_ep_put(ep);
+	} else {
+		WRITE_ONCE(qp->active, jiffies);
 	}
 	if (kick)
 		rnic_qp_kick(qp);
@@ -312,8 +333,8 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_ep *ep)
 	rnic_tx_finish(qp, &ep->s);
 	spin_lock_bh(&qp->lock);
 	ep->graceful = qp->parted && !qp->closing && qp->tx.msg == RNIC_TX_NONE;
-	qp->state = IB_QPS_ERR;
-	qp->ep = NULL;
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	WRITE_ONCE(qp->ep, NULL);
 	spin_unlock_bh(&qp->lock);
 }
 
@@ -325,17 +346,23 @@ void rnic_qp_reflush(struct work_struct *work)
 
 /*
  * User space posts receives without a doorbell, also to a queue pair in error,
- * and waits for them to come back flushed. So look for more from time to time.
+ * and waits for them to come back flushed. So look again when as much time has passed as
+ * since the last one was found, or the last system call came. After some seconds of
+ * nothing the next system call looks: a program that does nothing costs nothing.
  */
 static void flush(struct rnic_qp *qp)
 {
 	u32 get = qp->rq.get;
+	unsigned long idle;
 
 	rnic_qp_flush(qp);
 	if (!qp->rq.user || READ_ONCE(qp->gone))
 		return;
-	qp->pause = get != qp->rq.get ? 1 : min_t(unsigned int, 2 * qp->pause + 1, REFLUSH_MAX);
-	queue_delayed_work(rnic_wq, &qp->reflush, qp->pause);
+	if (get != qp->rq.get)
+		WRITE_ONCE(qp->active, jiffies);
+	idle = jiffies - READ_ONCE(qp->active);
+	if (idle < REFLUSH_MAX)
+		queue_delayed_work(rnic_wq, &qp->reflush, max(idle, 1UL));
 }
 
 /* Socket not locked; @ep with the queue pair's reference, which goes. */
@@ -345,6 +372,7 @@ static void take_down(struct rnic_qp *qp, struct rnic_ep *ep)
 	u32 off = qp->tx.sent, len = qp->tx.img.fill - off;
 
 	qp->tx.img.page = NULL;
+	WRITE_ONCE(qp->active, jiffies);
 	flush(qp);
 	rnic_readq_free(&qp->readq);
 	if (qp->event >= 0)

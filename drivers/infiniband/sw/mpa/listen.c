@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/iw_cm.h>
+#include <compat/memcg.h>
 
 #include "cm.h"
 #include "dev.h"
@@ -141,7 +142,7 @@ static struct rnic_ep *responder(struct rnic_listener *l)
 		return NULL;
 	atomic_inc(&l->dev->cm.pending);
 	ep->pending = 1;
-	ep->listener = l;
+	WRITE_ONCE(ep->listener, l);
 	return ep;
 }
 
@@ -150,10 +151,13 @@ static struct rnic_ep *responder(struct rnic_listener *l)
  *
  * Return: the endpoint with a reference, or NULL: for want of memory.
  */
-static struct rnic_ep *welcome(struct rnic_listener *l, const struct rnic_sock *s)
+static struct rnic_ep *welcome(struct rnic_port *port, struct rnic_listener *l,
+			       const struct rnic_sock *s)
 {
+	struct mem_cgroup *old = set_active_memcg(compat_sock_memcg(port->s.sock->sk));
 	struct rnic_ep *ep = responder(l);
 
+	set_active_memcg(old);
 	if (!ep)
 		return NULL;
 	rnic_ep_get(ep);
@@ -211,7 +215,7 @@ static struct rnic_ep *take_call(struct rnic_port *port)
 	set_full(port, room ? NULL : l->dev);
 	ret = room ? rnic_sock_accept(&port->s, &s) : -EBUSY;
 	if (!ret && l)
-		ep = welcome(l, &s);
+		ep = welcome(port, l, &s);
 	if (ep)
 		return ep;
 	rnic_sock_close(&s);
@@ -303,7 +307,7 @@ static struct rnic_port *port_find(struct net *net, const struct sockaddr_storag
 
 static struct rnic_port *port_open(struct net *net, struct iw_cm_id *cm_id, int backlog)
 {
-	struct rnic_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+	struct rnic_port *port = kzalloc(sizeof(*port), RNIC_GFP);
 	int ret;
 
 	if (!port)
@@ -406,7 +410,7 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	struct rnic_listener *l;
 	int ret;
 
-	l = kzalloc(sizeof(*l), GFP_KERNEL);
+	l = kzalloc(sizeof(*l), RNIC_GFP);
 	if (!l)
 		return -ENOMEM;
 	kref_init(&l->ref);

@@ -27,7 +27,7 @@
 
 static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
 {
-	struct rnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	struct rnic_mr *mr = kzalloc(sizeof(*mr), RNIC_GFP);
 
 	if (!mr)
 		return NULL;
@@ -39,7 +39,7 @@ static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
 	init_completion(&mr->idle);
 	if (!max_blk)
 		return mr;
-	mr->blk = kvcalloc(max_blk, sizeof(*mr->blk), GFP_KERNEL);
+	mr->blk = kvcalloc(max_blk, sizeof(*mr->blk), RNIC_GFP);
 	if (mr->blk)
 		return mr;
 	kfree(mr);
@@ -71,7 +71,7 @@ static int publish(struct rnic_dev *dev, struct rnic_mr *mr)
 	int ret;
 
 	ret = xa_alloc_cyclic(&dev->mrs, &index, NULL, INDEX_LIMIT,
-			      &dev->mr_next, GFP_KERNEL);
+			      &dev->mr_next, RNIC_GFP);
 	if (ret < 0)
 		return ret;
 	mr->stag = index << 8;
@@ -257,7 +257,7 @@ struct ib_mr *rnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->next_shift = PAGE_SHIFT;
-	mr->next = kvcalloc(max_sg, sizeof(*mr->next), GFP_KERNEL);
+	mr->next = kvcalloc(max_sg, sizeof(*mr->next), RNIC_GFP);
 	if (!mr->next) {
 		rnic_mr_free(mr);
 		return ERR_PTR(-ENOMEM);
@@ -305,7 +305,7 @@ int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
  */
 int rnic_mr_dev_init(struct rnic_dev *dev)
 {
-	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	dev->mr_next = get_random_u32() & INDEX_LIMIT.max;
 	dev->dma_mr = mr_alloc(RNIC_MR_DMA, 0);
 	if (!dev->dma_mr)

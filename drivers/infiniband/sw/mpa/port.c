@@ -152,6 +152,7 @@ int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev)
 	dev->net = dev_net(ndev);
 	dev->ifindex = ndev->ifindex;
 	set_tag(dev, ndev);
+	spin_lock_init(&dev->gid_lock);
 	memcpy(&dev->gid, ndev->dev_addr, sizeof(dev->gid));
 	set_guid(dev);
 	strscpy(dev->ibdev.iw_ifname, ndev->name, IFNAMSIZ);
@@ -240,7 +241,9 @@ void rnic_port_address_event(struct rnic_dev *dev)
 
 	if (!ndev)
 		return;
+	spin_lock(&dev->gid_lock);
 	memcpy(&dev->gid, ndev->dev_addr, sizeof(dev->gid));
+	spin_unlock(&dev->gid_lock);
 	dispatch(dev, IB_EVENT_GID_CHANGE);
 }
 
@@ -299,14 +302,20 @@ int rnic_port_query(struct ib_device *ibdev, u32 port,
  * @index:	0
  * @gid:	filled
  *
+ * Context: process. RTNL is not taken: ib_core asks with locks held that are taken inside
+ * RTNL elsewhere.
  * Return: 0 or -EINVAL.
  */
 int rnic_port_query_gid(struct ib_device *ibdev, u32 port, int index,
 			union ib_gid *gid)
 {
+	struct rnic_dev *dev = rnic_dev(ibdev);
+
 	if (index)
 		return -EINVAL;
-	*gid = rnic_dev(ibdev)->gid;
+	spin_lock(&dev->gid_lock);
+	*gid = dev->gid;
+	spin_unlock(&dev->gid_lock);
 	return 0;
 }
 

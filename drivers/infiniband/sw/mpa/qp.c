@@ -52,7 +52,7 @@ static int make_rings(struct rnic_qp *qp, const struct ib_qp_cap *cap, bool sig_
 			goto err_sq;
 	}
 	qp->sq.sig_all = sig_all;
-	qp->sent = kvcalloc(qp->sq.size, sizeof(*qp->sent), GFP_KERNEL);
+	qp->sent = kvcalloc(qp->sq.size, sizeof(*qp->sent), RNIC_GFP);
 	if (qp->sent)
 		return 0;
 	ret = -ENOMEM;
@@ -92,7 +92,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	tasklet_setup(&qp->soft, rnic_post_soft);
 	hrtimer_init(&qp->hold, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	qp->hold.function = rnic_hold_over;
-	qp->state = IB_QPS_RESET;
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	qp->event = -1;
 	qp->dev = rnic_dev(qp->ibqp.device);
 	qp->scq = rnic_cq(attr->send_cq);
@@ -128,7 +128,7 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 	if (ret)
 		goto err_charge;
 	ret = xa_alloc_cyclic_irq(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(2, 0xffffff),
-				  &dev->next_qpn, GFP_KERNEL);
+				  &dev->next_qpn, RNIC_GFP);
 	if (ret < 0)
 		goto err_rings;
 	set_cap(qp, &attr->cap);
@@ -158,7 +158,7 @@ err_charge:
 void rnic_qp_error(struct rnic_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
-	qp->state = IB_QPS_ERR;
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
 	spin_unlock_bh(&qp->lock);
 	rnic_qp_kick(qp);
 }
@@ -174,7 +174,7 @@ void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_ep *ep)
 {
 	spin_lock_bh(&qp->lock);
 	if (qp->ep == ep)
-		qp->state = IB_QPS_ERR;
+		WRITE_ONCE(qp->state, IB_QPS_ERR);
 	spin_unlock_bh(&qp->lock);
 	rnic_qp_kick(qp);
 }
@@ -185,7 +185,9 @@ void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_ep *ep)
  * @udata:	unused
  *
  * What was posted on a connection completes with a flush status before this returns: a
- * program whose device is deleted, and which polls, learns of it that way.
+ * program whose device is deleted, and which polls, learns of it that way. What a kernel
+ * consumer has not polled by then he never sees, for each completion points to the queue
+ * pair.
  *
  * Context: process; waits for the connection to be taken down.
  * Return: 0.
@@ -218,6 +220,8 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	cancel_delayed_work_sync(&qp->reflush);
 	tasklet_kill(&qp->soft);
 	cancel_work_sync(&qp->work);
+	rnic_cq_forget(qp->scq, ibqp);
+	rnic_cq_forget(qp->rcq, ibqp);
 	free_rings(qp);
 	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
 	return 0;
@@ -227,7 +231,7 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 static int to_sqd(struct rnic_qp *qp)
 {
 	if (qp->state == IB_QPS_RTS) {
-		qp->state = IB_QPS_SQD;
+		WRITE_ONCE(qp->state, IB_QPS_SQD);
 		qp->parted = true;
 		return 0;
 	}
@@ -239,7 +243,7 @@ static int to_reset(struct rnic_qp *qp)
 {
 	if (qp->ep || qp->setup)
 		return -EBUSY;
-	qp->state = IB_QPS_RESET;
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	qp->setup = true;
 	return 0;
 }
@@ -268,7 +272,7 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 	case IB_QPS_RTR:
 		if (!unused)
 			return -EINVAL;
-		qp->state = state;
+		WRITE_ONCE(qp->state, state);
 		return 0;
 	case IB_QPS_RTS:
 		/* Only a connection brings a queue pair there. */
@@ -276,7 +280,7 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 	case IB_QPS_SQD:
 		return to_sqd(qp);
 	case IB_QPS_ERR:
-		qp->state = IB_QPS_ERR;
+		WRITE_ONCE(qp->state, IB_QPS_ERR);
 		return 0;
 	default:
 		return -EINVAL;
@@ -337,6 +341,8 @@ int rnic_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (!ret && mask & IB_QP_STATE &&
 	    (attr->qp_state == IB_QPS_RESET || attr->qp_state > IB_QPS_RTS))
 		rnic_qp_kick(qp);
+	if (qp->sq.user)
+		rnic_qp_look(qp);
 	return ret;
 }
 
@@ -386,6 +392,8 @@ int rnic_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->cap = qp->cap;
 	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
 	init->qp_type = IB_QPT_RC;
+	if (qp->sq.user)
+		rnic_qp_look(qp);
 	return 0;
 }
 

@@ -194,7 +194,7 @@ struct rnic_rx {
  * @posts:	calls by which it did, under @sq_lock
  * @reflush:	wakes the worker of a user's queue pair in error, for receives
  *		are posted there without a doorbell
- * @pause:	jiffies until it does; the worker's
+ * @active:	when a receive was last found there, or a system call came, in jiffies
  * @gone:	no @reflush any more
  * @scq:	CQ of the send queue
  * @rcq:	CQ of the receive queue
@@ -243,7 +243,7 @@ struct rnic_qp {
 	struct tasklet_struct soft;
 	u32 posts;
 	struct delayed_work reflush;
-	unsigned int pause;
+	unsigned long active;
 	bool gone;
 	struct rnic_cq *scq;
 	struct rnic_cq *rcq;
@@ -368,6 +368,7 @@ void rnic_io_exit(void);
 void rnic_qp_work(struct work_struct *work);
 void rnic_qp_reflush(struct work_struct *work);
 void rnic_qp_kick(struct rnic_qp *qp);
+void rnic_qp_look(struct rnic_qp *qp);
 void rnic_qp_doorbell(struct rnic_qp *qp);
 void rnic_qp_begin(struct rnic_qp *qp, struct rnic_ep *ep);
 void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event);

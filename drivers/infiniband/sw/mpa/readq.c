@@ -8,6 +8,7 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 
+#include "dev.h"
 #include "readq.h"
 
 /**
@@ -24,8 +25,8 @@ int rnic_readq_init(struct rnic_readq *rq, u32 ord, u32 ird)
 	memset(rq, 0, sizeof(*rq));
 	rq->out_mask = roundup_pow_of_two(max(ord, 1U)) - 1;
 	rq->in_mask = roundup_pow_of_two(max(ird, 1U)) - 1;
-	rq->out = kcalloc(rq->out_mask + 1, sizeof(*rq->out), GFP_KERNEL);
-	rq->in = kcalloc(rq->in_mask + 1, sizeof(*rq->in), GFP_KERNEL);
+	rq->out = kcalloc(rq->out_mask + 1, sizeof(*rq->out), RNIC_GFP);
+	rq->in = kcalloc(rq->in_mask + 1, sizeof(*rq->in), RNIC_GFP);
 	if (!rq->out || !rq->in) {
 		rnic_readq_free(rq);
 		return -ENOMEM;

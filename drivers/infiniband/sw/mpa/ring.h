@@ -218,6 +218,7 @@ int rnic_cq_ring_init(struct rnic_cq_ring *ring, u32 num_cqe,
 void rnic_cq_ring_free(struct rnic_cq_ring *ring);
 int rnic_cq_ring_push(struct rnic_cq_ring *ring, const struct rnic_cqe *cqe);
 bool rnic_cq_ring_poll(struct rnic_cq_ring *ring, struct ib_wc *wc);
+void rnic_cq_ring_forget(struct rnic_cq_ring *ring, const struct ib_qp *qp);
 bool rnic_cq_ring_empty(const struct rnic_cq_ring *ring);
 void rnic_cq_ring_arm(struct rnic_cq_ring *ring,
 		      enum ib_cq_notify_flags flags);

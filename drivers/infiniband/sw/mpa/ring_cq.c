@@ -165,6 +165,27 @@ bool rnic_cq_ring_poll(struct rnic_cq_ring *ring, struct ib_wc *wc)
 }
 
 /**
+ * rnic_cq_ring_forget() - take out what a queue pair completed
+ * @ring:	the ring; nothing happens to a user's, whose entries have a number only
+ * @qp:		the queue pair, which pushes no more
+ *
+ * The others keep their order.
+ */
+void rnic_cq_ring_forget(struct rnic_cq_ring *ring, const struct ib_qp *qp)
+{
+	u32 from, to = ring->get;
+
+	for (from = ring->get; ring->kern && from != ring->put; from++) {
+		const struct ib_wc *wc = &ring->kern[from & (ring->size - 1)];
+
+		if (wc->qp != qp)
+			ring->kern[to++ & (ring->size - 1)] = *wc;
+	}
+	if (ring->kern)
+		ring->put = to;
+}
+
+/**
  * rnic_cq_ring_arm() - ask for an upcall
  * @ring:	a kernel ring; user space arms its rings by itself
  * @flags:	IB_CQ_SOLICITED or IB_CQ_NEXT_COMP; the wider of two askings wins

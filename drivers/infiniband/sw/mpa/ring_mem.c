@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "dev.h"
 #include "ring_priv.h"
 
 /*
@@ -31,7 +32,7 @@ static int rmem_publish(struct rnic_rmem *mem, size_t size,
 	struct rnic_mmap *map;
 	int ret;
 
-	map = kzalloc(sizeof(*map), GFP_KERNEL);
+	map = kzalloc(sizeof(*map), RNIC_GFP);
 	if (!map)
 		return -ENOMEM;
 	map->addr = mem->addr;
@@ -45,12 +46,53 @@ static int rmem_publish(struct rnic_rmem *mem, size_t size,
 	return 0;
 }
 
+static void free_ring_pages(struct page **pages, unsigned int num)
+{
+	while (num)
+		__free_page(pages[--num]);
+	kvfree(pages);
+}
+
+/* Page by page: vmalloc_user() charges nobody. */
+static struct page **alloc_ring_pages(unsigned int num)
+{
+	struct page **pages = kvmalloc_array(num, sizeof(*pages), RNIC_GFP);
+	unsigned int i;
+
+	for (i = 0; pages && i < num; i++) {
+		pages[i] = alloc_page(RNIC_GFP | __GFP_ZERO);
+		if (!pages[i]) {
+			free_ring_pages(pages, i);
+			return NULL;
+		}
+	}
+	return pages;
+}
+
+/* What vfree() frees and remap_vmalloc_range() takes. */
+static void *alloc_user_ring(size_t size)
+{
+	unsigned int num = PFN_UP(size);
+	struct page **pages = alloc_ring_pages(num);
+	void *addr;
+
+	if (!pages)
+		return NULL;
+	addr = vmap(pages, num, VM_MAP | VM_USERMAP | VM_MAP_PUT_PAGES, PAGE_KERNEL);
+	if (!addr)
+		free_ring_pages(pages, num);
+	return addr;
+}
+
 /**
  * rnic_rmem_alloc() - get zeroed memory for a ring
  * @mem:	the memory
  * @size:	octets
  * @uctx:	context that may map it, NULL for a kernel ring
  *
+ * Charged to the caller's cgroup.
+ *
+ * Context: process.
  * Return: 0 or -ENOMEM.
  */
 int rnic_rmem_alloc(struct rnic_rmem *mem, size_t size,
@@ -59,7 +101,7 @@ int rnic_rmem_alloc(struct rnic_rmem *mem, size_t size,
 	int ret = 0;
 
 	mem->mmap = NULL;
-	mem->addr = uctx ? vmalloc_user(size) : vzalloc(size);
+	mem->addr = uctx ? alloc_user_ring(size) : __vmalloc(size, RNIC_GFP | __GFP_ZERO);
 	if (!mem->addr)
 		return -ENOMEM;
 	if (uctx)

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Shrinkers. Since 6.7 the kernel allocates them.
+ */
+#ifndef _COMPAT_SHRINKER_H
+#define _COMPAT_SHRINKER_H
+
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+#include <linux/version.h>
+
+typedef unsigned long (*compat_shrink_fn)(struct shrinker *shrinker, struct shrink_control *sc);
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+static inline struct shrinker *compat_shrinker_new(const char *name, compat_shrink_fn count,
+						   compat_shrink_fn scan)
+{
+	struct shrinker *shrinker = shrinker_alloc(0, "%s", name);
+
+	if (!shrinker)
+		return NULL;
+	shrinker->count_objects = count;
+	shrinker->scan_objects = scan;
+	shrinker_register(shrinker);
+	return shrinker;
+}
+
+static inline void compat_shrinker_free(struct shrinker *shrinker)
+{
+	shrinker_free(shrinker);
+}
+#else
+/**
+ * compat_shrinker_new() - have the kernel ask for memory when it has little
+ * @name:	in debugfs
+ * @count:	how many objects there are
+ * @scan:	frees some of them
+ *
+ * Context: process.
+ * Return: the shrinker, for compat_shrinker_free(), or NULL for want of memory.
+ */
+static inline struct shrinker *compat_shrinker_new(const char *name, compat_shrink_fn count,
+						   compat_shrink_fn scan)
+{
+	struct shrinker *shrinker = kzalloc(sizeof(*shrinker), GFP_KERNEL);
+
+	if (!shrinker)
+		return NULL;
+	shrinker->count_objects = count;
+	shrinker->scan_objects = scan;
+	shrinker->seeks = DEFAULT_SEEKS;
+	if (!register_shrinker(shrinker, "%s", name))
+		return shrinker;
+	kfree(shrinker);
+	return NULL;
+}
+
+/**
+ * compat_shrinker_free() - undo compat_shrinker_new()
+ * @shrinker:	the shrinker; neither function runs any more afterwards
+ *
+ * Context: process.
+ */
+static inline void compat_shrinker_free(struct shrinker *shrinker)
+{
+	unregister_shrinker(shrinker);
+	kfree(shrinker);
+}
+#endif
+
+#endif /* _COMPAT_SHRINKER_H */

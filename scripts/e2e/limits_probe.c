@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* limits_probe TEST...: what a program can make a device do that others share. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+#define MANY	50
+#define MR_SIZE	(16 << 20)
+
+static struct ibv_context *open_device(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *verbs = NULL;
+	int i;
+
+	check(list, "device list: %m");
+	for (i = 0; list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			verbs = ibv_open_device(list[i]);
+	ibv_free_device_list(list);
+	check(verbs, "%s: %m", name);
+	return verbs;
+}
+
+static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq, int wr)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq,
+		.cap = { .max_send_wr = wr, .max_recv_wr = wr,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	return ibv_create_qp(pd, &attr);
+}
+
+static void to_error(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	check(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "modify_qp: %m");
+}
+
+static void ask(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	check(!ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), "query_qp: %m");
+}
+
+static void receive(struct ibv_qp *qp, uint64_t id)
+{
+	struct ibv_sge none = { 0 };	/* the provider wants one */
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &none, .num_sge = 1 }, *bad;
+	int ret = ibv_post_recv(qp, &wr, &bad);
+
+	check(!ret, "post_recv: %s", strerror(abs(ret)));
+}
+
+/* The event of a queue that is armed with a completion unread. */
+static void await_event(struct ibv_comp_channel *channel, struct ibv_cq *cq)
+{
+	struct pollfd pfd = { .fd = channel->fd, .events = POLLIN };
+	struct ibv_cq *got;
+	void *context;
+
+	check(poll(&pfd, 1, WAIT_MS) == 1, "no event");
+	check(!ibv_get_cq_event(channel, &got, &context), "get_cq_event: %m");
+	check(got == cq, "an event of another queue");
+	ibv_ack_cq_events(got, 1);
+}
+
+/*
+ * Queue pairs in error, and completions unread in queues with a channel. While the program
+ * waits nothing may run for them. Then a system call has receives and armings seen.
+ */
+static void idle(void)
+{
+	struct ibv_context *verbs = open_device("mpa0");
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(verbs);
+	struct ibv_pd *pd = ibv_alloc_pd(verbs);
+	struct side s[MANY] = { 0 };
+	struct ibv_qp *qp[MANY];
+	int i;
+
+	check(channel && pd, "channel, pd: %m");
+	for (i = 0; i < MANY; i++) {
+		s[i].name = "idle";
+		s[i].cq = ibv_create_cq(verbs, 16, NULL, channel, 0);
+		check(s[i].cq, "create_cq: %m");
+		qp[i] = make_qp(pd, s[i].cq, 16);
+		check(qp[i], "create_qp: %m");
+		to_error(qp[i]);
+		receive(qp[i], 1);
+	}
+	alarm(0);	/* the scenario has a limit */
+	wait_until_told("waiting");
+	for (i = 0; i < MANY; i++) {
+		check(!ibv_req_notify_cq(s[i].cq, 0), "arm");
+		ask(qp[i]);
+		await_event(channel, s[i].cq);
+		wc_expect(&s[i], 1, IBV_WC_WR_FLUSH_ERR);
+		receive(qp[i], 2);
+		ask(qp[i]);
+		wc_expect(&s[i], 2, IBV_WC_WR_FLUSH_ERR);
+		/* And soon after it those that come without. */
+		receive(qp[i], 3);
+		wc_expect(&s[i], 3, IBV_WC_WR_FLUSH_ERR);
+	}
+}
+
+/* One of what is made until it is refused. */
+static void *one_cq(struct ibv_pd *pd)
+{
+	return ibv_create_cq(pd->context, 1048576, NULL, NULL, 0);
+}
+
+static void *one_qp(struct ibv_pd *pd)
+{
+	static struct ibv_cq *cq;
+
+	if (!cq)
+		cq = ibv_create_cq(pd->context, 16, NULL, NULL, 0);
+	check(cq, "create_cq: %m");
+	return make_qp(pd, cq, 32768);
+}
+
+static void *one_srq(struct ibv_pd *pd)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 32768, .max_sge = 1 } };
+
+	return ibv_create_srq(pd, &attr);
+}
+
+/* No page is the next one's neighbour, so each is a block of its own. */
+static char *scattered(size_t size)
+{
+	char *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t first, at;
+
+	check(mem != MAP_FAILED, "mmap: %m");
+	check(!madvise(mem, size, MADV_NOHUGEPAGE), "madvise: %m");
+	for (first = 0; first < 2 * PAGE; first += PAGE)
+		for (at = first; at < size; at += 2 * PAGE)
+			mem[at] = 1;
+	return mem;
+}
+
+static void *one_mr(struct ibv_pd *pd)
+{
+	static char *mem;
+
+	if (!mem)
+		mem = scattered(MR_SIZE);
+	return ibv_reg_mr(pd, mem, MR_SIZE, IBV_ACCESS_LOCAL_WRITE);
+}
+
+/*
+ * Makes more and more of them, and is to be refused for want of memory long before most
+ * of them are there. Nobody is killed for it.
+ */
+static void fill_memory(void *(*one)(struct ibv_pd *pd), int most)
+{
+	struct ibv_context *verbs = open_device("mpa0");
+	struct ibv_pd *pd = ibv_alloc_pd(verbs);
+	int n = 0;
+
+	check(pd, "alloc_pd: %m");
+	alarm(0);	/* the scenario has a limit */
+	while (one(pd))
+		check(++n < most, "%d of them, and no end", n);
+	check(errno == ENOMEM, "refused after %d: %m", n);
+	printf("refused after %d\n", n);
+}
+
+static void many_cqs(void)
+{
+	fill_memory(one_cq, 40);
+}
+
+static void many_qps(void)
+{
+	fill_memory(one_qp, 40);
+}
+
+static void many_srqs(void)
+{
+	fill_memory(one_srq, 80);
+}
+
+static void many_mrs(void)
+{
+	fill_memory(one_mr, 2000);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		{ "idle", idle },
+		{ "many_cqs", many_cqs },
+		{ "many_qps", many_qps },
+		{ "many_srqs", many_srqs },
+		{ "many_mrs", many_mrs },
+		{ NULL, NULL },
+	};
+
+	return run_tests(argc, argv, tests);
+}
