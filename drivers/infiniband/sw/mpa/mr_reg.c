@@ -19,8 +19,8 @@
 #include "mr.h"
 #include "verbs.h"
 
-/* STag: 24 bits of index, never 0, and 8 bits of key. */
-#define INDEX_LIMIT	XA_LIMIT(1, BIT(24) - 1)
+/* Of the 2^24 indexes of STags one in sixteen is used at most: a free one is soon drawn. */
+static_assert(16 * RNIC_MAX_MR <= BIT(24));
 
 /* Block sizes a region may be kept in. */
 #define BLOCK_SIZES	GENMASK(30, PAGE_SHIFT)
@@ -62,26 +62,24 @@ void rnic_mr_free(struct rnic_mr *mr)
 }
 
 /*
- * Give the region an STag and make it reachable. STags start at a random index
- * and carry a random key: they are not secrets, but need not be guessed at once.
+ * Give the region an STag and make it reachable. All 32 bits, 24 of index and 8 of key, are
+ * drawn at random, because a peer that sees STags of its own must not learn others from
+ * them. An STag that is gone comes back as seldom as any other is drawn. Index 0 is for
+ * STag 0, the local DMA key.
  */
 static int publish(struct rnic_dev *dev, struct rnic_mr *mr)
 {
-	u32 index;
 	int ret;
 
-	ret = xa_alloc_cyclic(&dev->mrs, &index, NULL, INDEX_LIMIT,
-			      &dev->mr_next, GFP_KERNEL);
-	if (ret < 0)
-		return ret;
-	mr->stag = index << 8;
-	if (mr->kind != RNIC_MR_FAST)
-		mr->stag |= get_random_u32() & 0xff;
-	mr->ibmr.lkey = mr->stag;
-	mr->ibmr.rkey = mr->stag;
-	/* The index is reserved: this needs no memory. */
-	xa_store(&dev->mrs, index, mr, GFP_KERNEL);
-	return 0;
+	do {
+		mr->stag = get_random_u32();
+		mr->ibmr.lkey = mr->stag;
+		mr->ibmr.rkey = mr->stag;
+		ret = -EBUSY;
+		if (mr->stag >> 8)
+			ret = xa_insert(&dev->mrs, mr->stag >> 8, mr, GFP_KERNEL);
+	} while (ret == -EBUSY);
+	return ret;
 }
 
 /* Charge and publish; on failure the region is freed. */
@@ -305,8 +303,8 @@ int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
  */
 int rnic_mr_dev_init(struct rnic_dev *dev)
 {
-	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
-	dev->mr_next = get_random_u32() & INDEX_LIMIT.max;
+	/* Random indexes take up to a node of the xarray each: who registers is charged. */
+	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	dev->dma_mr = mr_alloc(RNIC_MR_DMA, 0);
 	if (!dev->dma_mr)
 		return -ENOMEM;

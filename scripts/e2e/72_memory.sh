@@ -1,0 +1,30 @@
+# shellcheck shell=bash disable=SC2034,SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Memory regions: what a peer can find out of them, and what it can do to them.
+
+MEMPROBE=$TOP/build/memprobe/$(uname -r)/memprobe.ko
+MEMPROBE_ADDRESS=10.77.9.1
+
+# memprobe TEST: a kernel consumer (kern/) tests itself, over a device on an interface of
+# the initial namespace.
+memprobe() {
+	dirty
+	topo_down
+	load_modules
+	ip link add memprobe0 type dummy
+	trap 'ip link del memprobe0' EXIT
+	ip addr add "$MEMPROBE_ADDRESS/24" dev memprobe0
+	ip link set memprobe0 up
+	rdma link add mpa0 type "$TYPE" netdev memprobe0
+	insert "$MEMPROBE" address="$MEMPROBE_ADDRESS" test="$1" slow="$SLOW" || {
+		dmesg | grep 'memprobe: ' >"$WORK/memprobe.log"
+		fail "memprobe: $1"
+	}
+	rmmod memprobe
+}
+
+scenario stags_user 60 "an STag tells nothing of others: index, key, reuse"
+stags_user() { run stags a "$BIN/stags"; }
+
+scenario stags_kernel 60 "an STag of a kernel consumer tells nothing of others"
+stags_kernel() { memprobe stags; }
