@@ -28,3 +28,6 @@ stags_user() { run stags a "$BIN/stags"; }
 
 scenario stags_kernel 60 "an STag of a kernel consumer tells nothing of others"
 stags_kernel() { memprobe stags; }
+
+scenario srq_pd 60 "a receive from a shared queue is of the queue's protection domain"
+srq_pd() { memprobe srq_pd; }

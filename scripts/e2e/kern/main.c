@@ -381,6 +381,7 @@ static const struct {
 	int (*run)(void);
 } tests[] = {
 	{ "stags", probe_stags },
+	{ "srq_pd", probe_srq_pd },
 };
 
 static int run(void)

@@ -108,7 +108,8 @@ struct rnic_known {
 /**
  * struct rnic_mem - memory as a queue pair sees it
  * @dev:	its device
- * @pd:		its protection domain
+ * @pd:		its protection domain, or that of its shared receive queue while a receive from
+ *		there is filled; each access is checked against it, also one that goes on
  * @mr:		region accessed last, with a reference and softirqs off, or NULL
  * @known:	regions found last: 0 for what needs a right, 1 to read from locally
  *

@@ -198,6 +198,19 @@ static enum wire_err send_done(struct rnic_qp *qp, const struct ddp_seg *seg)
 	return WIRE_OK;
 }
 
+/* A shared receive queue's receives are of its own protection domain, not the queue pair's. */
+static int fill_receive(struct rnic_qp *qp, u32 len, struct payload *pl)
+{
+	struct ib_pd *own = qp->mem.pd;
+	int ret;
+
+	if (qp->srq)
+		qp->mem.pd = qp->srq->ibsrq.pd;
+	ret = rnic_sgl_fill(&qp->mem, &qp->rx.sgl, len, payload_copy, pl);
+	qp->mem.pd = own;
+	return ret;
+}
+
 /* A segment of a Send: into the receive posted first. */
 static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 {
@@ -214,7 +227,7 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 		return WIRE_DDP_U_TOOLONG;
 	}
 	payload_init(&pl, p, seg->hdr_len);
-	if (rnic_sgl_fill(&qp->mem, &rx->sgl, seg->len, payload_copy, &pl)) {
+	if (fill_receive(qp, seg->len, &pl)) {
 		receive_failed(qp, IB_WC_LOC_PROT_ERR);
 		return WIRE_DDP_LOCAL;
 	}
