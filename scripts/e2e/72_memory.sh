@@ -5,6 +5,22 @@
 MEMPROBE=$TOP/build/memprobe/$(uname -r)/memprobe.ko
 MEMPROBE_ADDRESS=10.77.9.1
 
+# capture_here NETDEV: capture(), in the initial namespace
+capture_here() {
+	tcpdump --immediate-mode -U -n -s 0 -B 16384 -i "$1" -w "$WORK/wire.pcap" tcp \
+		>"$WORK/tcpdump.log" 2>&1 </dev/null &
+	PIDS[tcpdump]=$!
+	wait_for 10 grep -q "listening on" "$WORK/tcpdump.log"
+}
+
+# no_addresses: ends the capture, in which no offset may be an address of the kernel's
+no_addresses() {
+	end_capture
+	python3 "$TOP/scripts/e2e/offsets.py" "$WORK/wire.pcap" >"$WORK/offsets.log" 2>&1 ||
+		fail "$(tail -n 1 "$WORK/offsets.log")"
+	note "$(<"$WORK/offsets.log")"
+}
+
 # memprobe TEST: a kernel consumer (kern/) tests itself, over a device on an interface of
 # the initial namespace.
 memprobe() {
@@ -31,3 +47,10 @@ stags_kernel() { memprobe stags; }
 
 scenario srq_pd 60 "a receive from a shared queue is of the queue's protection domain"
 srq_pd() { memprobe srq_pd; }
+
+scenario kernel_offsets 60 "what a kernel consumer puts on the wire shows none of its addresses"
+kernel_offsets() {
+	capture_here lo
+	memprobe offsets
+	no_addresses
+}

@@ -382,6 +382,7 @@ static const struct {
 } tests[] = {
 	{ "stags", probe_stags },
 	{ "srq_pd", probe_srq_pd },
+	{ "offsets", probe_offsets },
 };
 
 static int run(void)

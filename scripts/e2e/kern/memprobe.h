@@ -91,5 +91,6 @@ void region_free(struct region *r);
 /* the tests */
 int probe_stags(void);
 int probe_srq_pd(void);
+int probe_offsets(void);
 
 #endif

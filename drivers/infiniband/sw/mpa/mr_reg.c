@@ -281,18 +281,25 @@ static int add_page(struct ib_mr *ibmr, u64 addr)
  * @nents:	its entries
  * @off:	offset into the first, may be NULL
  *
+ * The consumer tells the peer the region's iova, so that must not be the address of the
+ * memory in the kernel: it is the offset in the first page. A consumer may set the bits above
+ * that to what it likes before the REG_MR, as NFS does.
+ *
  * Return: how many entries are covered, or a negative errno.
  */
 int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		   unsigned int *off)
 {
 	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
+	int ret;
 
 	if (mr->kind != RNIC_MR_FAST || !is_power_of_2(ibmr->page_size))
 		return -EINVAL;
 	mr->nnext = 0;
 	mr->next_shift = ilog2(ibmr->page_size);
-	return ib_sg_to_pages(ibmr, sg, nents, off, add_page);
+	ret = ib_sg_to_pages(ibmr, sg, nents, off, add_page);
+	ibmr->iova &= ibmr->page_size - 1;
+	return ret;
 }
 
 /**

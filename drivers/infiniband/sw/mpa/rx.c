@@ -147,8 +147,8 @@ static const struct {
 	[RNIC_MR_WRAP]	 = { WIRE_DDP_T_WRAP,	WIRE_RDMAP_WRAP },
 };
 
-/* Tagged payload to the region it names; nothing to check when it is empty. */
-static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, int access)
+/* Tagged payload to @to in the region it names; nothing to check when it is empty. */
+static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u64 to, int access)
 {
 	struct rnic_qp *qp = p->qp;
 	enum rnic_mr_fault fault;
@@ -156,11 +156,11 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, int
 
 	if (!seg->len)
 		return WIRE_OK;
-	fault = rnic_mr_get(&qp->mem, seg->stag, seg->to, seg->len, access);
+	fault = rnic_mr_get(&qp->mem, seg->stag, to, seg->len, access);
 	if (fault)
 		return faults[fault].tagged;
 	payload_init(&pl, p, seg->hdr_len);
-	return payload_copy(&pl, qp->mem.mr, seg->to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
+	return payload_copy(&pl, qp->mem.mr, to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
 }
 
 /* In error before the receive is seen to fail, as with rnic_qp_fail(). */
@@ -238,7 +238,7 @@ static enum wire_err rx_write(struct pass *p, const struct ddp_seg *seg)
 {
 	if (seg->len && !(READ_ONCE(p->qp->access) & IB_ACCESS_REMOTE_WRITE))
 		return WIRE_RDMAP_ACCESS;
-	return place_tagged(p, seg, IB_ACCESS_REMOTE_WRITE);
+	return place_tagged(p, seg, seg->to, IB_ACCESS_REMOTE_WRITE);
 }
 
 /* The rights are checked now, for the whole message, and again when sending. */
@@ -292,12 +292,12 @@ static enum wire_err rx_read_response(struct pass *p, const struct ddp_seg *seg)
 	if (seg->len || r->len) {
 		if (seg->stag != r->stag)
 			return WIRE_DDP_T_STAG;
-		if (seg->to != r->to + r->got || seg->len > r->len - r->got)
+		if (seg->to != r->sink + r->got || seg->len > r->len - r->got)
 			return WIRE_DDP_T_BOUNDS;
 	}
 	if (seg->last != (r->got + seg->len == r->len))
 		return WIRE_DDP_T_BOUNDS;
-	err = place_tagged(p, seg, IB_ACCESS_LOCAL_WRITE);
+	err = place_tagged(p, seg, r->to + r->got, IB_ACCESS_LOCAL_WRITE);
 	if (err)
 		return err;
 	r->got += seg->len;
