@@ -78,6 +78,7 @@ nfs_rdma() {
 	nfs_stop
 	kill "${PIDS[server]}"
 	all_moved mpa0 rx_write rx_read_request tx_read_response rx_send_inv
+	nothing_refused mpa0 mpa1
 	no_addresses
 	rmmod rpcrdma
 }
@@ -153,6 +154,7 @@ nvme_rdma() {
 	put 1 /sys/class/nvme/nvme0/delete_controller
 	wait_for 10 nvme_gone
 	all_moved mpa0 tx_write tx_read_request tx_send rx_send_inv doorbells
+	nothing_refused mpa0
 	no_addresses
 	trap - EXIT
 	nvme_target_down

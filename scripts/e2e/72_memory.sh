@@ -21,6 +21,14 @@ no_addresses() {
 	note "$(<"$WORK/offsets.log")"
 }
 
+# nothing_refused DEVICE...: no peer asked for memory, or an invalidation, in vain
+nothing_refused() {
+	local dev
+	for dev in "$@"; do
+		[ "$(hw_counter "$dev" rx_access_errors)" = 0 ] || fail "$dev refused something"
+	done
+}
+
 # memprobe TEST: a kernel consumer (kern/) tests itself, over a device on an interface of
 # the initial namespace.
 memprobe() {
@@ -54,3 +62,6 @@ kernel_offsets() {
 	memprobe offsets
 	no_addresses
 }
+
+scenario kernel_invalidate 60 "a peer invalidates what is valid and its own, and nothing else"
+kernel_invalidate() { memprobe inval; }

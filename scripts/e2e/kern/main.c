@@ -383,6 +383,7 @@ static const struct {
 	{ "stags", probe_stags },
 	{ "srq_pd", probe_srq_pd },
 	{ "offsets", probe_offsets },
+	{ "inval", probe_inval },
 };
 
 static int run(void)

@@ -92,5 +92,6 @@ void region_free(struct region *r);
 int probe_stags(void);
 int probe_srq_pd(void);
 int probe_offsets(void);
+int probe_inval(void);
 
 #endif

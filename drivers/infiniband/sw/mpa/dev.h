@@ -111,6 +111,7 @@ struct rnic_cm_dev {
  * @next_qpn:	where the search for a free QPN goes on
  * @mrs:	STag index to struct rnic_mr, read under RCU
  * @mr_epoch:	regions that were deregistered
+ * @streams:	connections that there were, for their numbers
  * @dma_mr:	stands for the local DMA lkey (0) of kernel consumers
  * @set:	settings
  * @stats:	counters
@@ -134,6 +135,7 @@ struct rnic_dev {
 	u32 next_qpn;
 	struct xarray mrs;
 	atomic64_t mr_epoch;
+	atomic64_t streams;
 	struct rnic_mr *dma_mr;
 	struct rnic_settings set;
 	struct rnic_stats __percpu *stats;

@@ -136,12 +136,12 @@ void rnic_mr_end(struct rnic_mem *mem)
 	local_bh_enable();
 }
 
-static int fastreg(struct rnic_mr *mr, const struct ib_pd *pd, u32 key, int access)
+static int fastreg(struct rnic_mr *mr, const struct rnic_mem *mem, u32 key, int access)
 {
 	u32 blk_off;
 	u64 room;
 
-	if (mr->ibmr.pd != pd || mr->kind != RNIC_MR_FAST || mr->valid)
+	if (mr->ibmr.pd != mem->pd || mr->kind != RNIC_MR_FAST || mr->valid)
 		return -EINVAL;
 	blk_off = mr->ibmr.iova & (BIT_ULL(mr->next_shift) - 1);
 	room = (u64)mr->nnext << mr->next_shift;
@@ -153,6 +153,7 @@ static int fastreg(struct rnic_mr *mr, const struct ib_pd *pd, u32 key, int acce
 	mr->blk_off = blk_off;
 	mr->base = mr->ibmr.iova;
 	mr->len = mr->ibmr.length;
+	mr->stream = mem->stream;
 	mr->access = access;
 	WRITE_ONCE(mr->stag, key);
 	/* Pairs with the acquire in check(). */
@@ -162,29 +163,27 @@ static int fastreg(struct rnic_mr *mr, const struct ib_pd *pd, u32 key, int acce
 
 /**
  * rnic_mr_fastreg() - carry out a REG_MR work request
- * @dev:	the device
- * @pd:		protection domain of the QP
+ * @mem:	the queue pair's memory
  * @ibmr:	region, its pages set by rnic_mr_map_sg(); it may be gone by now
  * @key:	its new STag: the same index, a key of the consumer's choice
  * @access:	IB_ACCESS_* rights to grant
  *
  * Any context but hard interrupts.
  *
- * Return: 0, or -EINVAL when the region is gone, is not one of @pd for this purpose, is
- * valid already, or is not covered by its pages.
+ * Return: 0, or -EINVAL when the region is gone, is not one of the protection domain for this
+ * purpose, is valid already, or is not covered by its pages.
  */
-int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, const struct ib_mr *ibmr,
-		    u32 key, int access)
+int rnic_mr_fastreg(struct rnic_mem *mem, const struct ib_mr *ibmr, u32 key, int access)
 {
 	struct rnic_mr *mr;
 	int ret = -EINVAL;
 
 	/* Who invalidates waits for our reference. */
 	local_bh_disable();
-	mr = xa_load(&dev->mrs, key >> 8);
+	mr = xa_load(&mem->dev->mrs, key >> 8);
 	if (mr && &mr->ibmr == ibmr && refcount_inc_not_zero(&mr->refs)) {
 		spin_lock(&mr->lock);
-		ret = fastreg(mr, pd, key, access);
+		ret = fastreg(mr, mem, key, access);
 		spin_unlock(&mr->lock);
 		drop_ref(mr);
 	}
@@ -192,25 +191,34 @@ int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, const struct ib_mr *
 	return ret;
 }
 
-static int may_invalidate(const struct rnic_mr *mr, const struct ib_pd *pd,
-			  u32 stag, bool remote)
+/*
+ * A peer may invalidate what is valid (RFC 5040, 7.2), was registered for it and grants it
+ * something. Other peers of a protection domain must not (RFC 5042, 6.4.5).
+ */
+static bool peer_may(const struct rnic_mr *mr, const struct rnic_mem *mem)
+{
+	return mr->valid && mr->stream == mem->stream && mr->access & REMOTE_RIGHTS;
+}
+
+static int may_invalidate(const struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag,
+			  bool remote)
 {
 	if (mr->stag != stag)
 		return -EINVAL;
-	if (mr->ibmr.pd != pd)
+	if (mr->ibmr.pd != mem->pd)
 		return -EPERM;
 	if (mr->kind != RNIC_MR_FAST)
 		return -EACCES;
-	return remote && !(mr->access & REMOTE_RIGHTS) ? -EACCES : 0;
+	return remote && !peer_may(mr, mem) ? -EACCES : 0;
 }
 
-static int invalidate(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag, bool remote)
+static int invalidate(struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag, bool remote)
 {
 	int ret;
 
 	/* What is registered anew meanwhile is another's. */
 	spin_lock(&mr->lock);
-	ret = may_invalidate(mr, pd, stag, remote);
+	ret = may_invalidate(mr, mem, stag, remote);
 	if (!ret)
 		/* Invalidate, then look: pairs with rnic_mr_get(). */
 		smp_store_mb(mr->valid, false);
@@ -226,8 +234,9 @@ static int invalidate(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag, bool
  * @stag:	STag
  * @remote:	the peer asks for it
  *
- * When this returns no access goes on. Any context but hard interrupts. An STag that
- * is not valid may be invalidated.
+ * When this returns no access goes on. Any context but hard interrupts. The consumer may
+ * invalidate an STag that is not valid, through any queue pair of the protection domain; the
+ * peer only a valid one, of a region whose REG_MR this connection carried.
  *
  * Return: 0; -EINVAL when there is no such STag; -EPERM when it is of another
  * PD; -EACCES when it cannot be invalidated.
@@ -242,7 +251,7 @@ int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote)
 	local_bh_disable();
 	mr = stag ? xa_load(&mem->dev->mrs, stag >> 8) : NULL;
 	if (mr)
-		ret = invalidate(mr, mem->pd, stag, remote);
+		ret = invalidate(mr, mem, stag, remote);
 	local_bh_enable();
 	return ret;
 }

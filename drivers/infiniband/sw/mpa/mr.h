@@ -50,6 +50,8 @@ enum rnic_mr_kind {
  *		invalidate the next; softirqs off
  * @valid:	may be accessed; changed by REG_MR and invalidation
  * @stag:	STag with its current key
+ * @stream:	rnic_mem.stream of the connection that carried the REG_MR: its peer may
+ *		invalidate the region
  * @access:	IB_ACCESS_* granted
  * @base:	first address as peers and work requests name it
  * @len:	octets
@@ -78,6 +80,7 @@ struct rnic_mr {
 	spinlock_t lock; /* see above */
 	bool valid;
 	u32 stag;
+	u64 stream;
 	int access;
 	u64 base;
 	u64 len;
@@ -110,6 +113,7 @@ struct rnic_known {
  * @dev:	its device
  * @pd:		its protection domain, or that of its shared receive queue while a receive from
  *		there is filled; each access is checked against it, also one that goes on
+ * @stream:	number of the connection, unlike that of any other of the device
  * @mr:		region accessed last, with a reference and softirqs off, or NULL
  * @known:	regions found last: 0 for what needs a right, 1 to read from locally
  *
@@ -120,6 +124,7 @@ struct rnic_known {
 struct rnic_mem {
 	struct rnic_dev *dev;
 	struct ib_pd *pd;
+	u64 stream;
 	struct rnic_mr *mr;
 	struct rnic_known known[2];
 };
@@ -173,8 +178,7 @@ static inline void rnic_mr_put(struct rnic_mem *mem)
 		rnic_mr_end(mem);
 }
 
-int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, const struct ib_mr *ibmr,
-		    u32 key, int access);
+int rnic_mr_fastreg(struct rnic_mem *mem, const struct ib_mr *ibmr, u32 key, int access);
 int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote);
 
 /* ib_device_ops */

@@ -152,7 +152,7 @@ static bool local_operation(struct rnic_qp *qp)
 	int ret;
 
 	if (wqe->op == RNIC_OP_REG_MR)
-		ret = rnic_mr_fastreg(qp->dev, qp->ibqp.pd, wqe->reg_mr, wqe->rkey, wqe->access);
+		ret = rnic_mr_fastreg(&qp->mem, wqe->reg_mr, wqe->rkey, wqe->access);
 	else
 		ret = rnic_mr_invalidate(&qp->mem, wqe->rkey, false);
 	if (ret) {
