@@ -65,3 +65,6 @@ kernel_offsets() {
 
 scenario kernel_invalidate 60 "a peer invalidates what is valid and its own, and nothing else"
 kernel_invalidate() { memprobe inval; }
+
+scenario kernel_global_rkey 60 "a peer with the key to all memory names what is not mapped"
+kernel_global_rkey() { memprobe global; }

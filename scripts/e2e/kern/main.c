@@ -384,6 +384,7 @@ static const struct {
 	{ "srq_pd", probe_srq_pd },
 	{ "offsets", probe_offsets },
 	{ "inval", probe_inval },
+	{ "global", probe_global },
 };
 
 static int run(void)

@@ -93,5 +93,6 @@ int probe_stags(void);
 int probe_srq_pd(void);
 int probe_offsets(void);
 int probe_inval(void);
+int probe_global(void);
 
 #endif

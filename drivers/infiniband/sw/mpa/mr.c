@@ -13,13 +13,11 @@
  */
 #include <linux/bottom_half.h>
 #include <linux/rcupdate.h>
+#include <linux/uaccess.h>
 
 #include "dev.h"
 #include "mr.h"
 #include "verbs.h"
-
-#define REMOTE_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
-			 IB_ACCESS_REMOTE_ATOMIC)
 
 /*
  * Mostly it is the region of the last time. It may be gone only if one was deregistered
@@ -43,9 +41,32 @@ static struct rnic_mr *lookup(struct rnic_mem *mem, u32 stag, int access)
 {
 	if (stag)
 		return find(mem, stag, access);
-	if (rnic_pd_is_kernel(mem->pd) && !(access & REMOTE_RIGHTS))
+	if (rnic_pd_is_kernel(mem->pd) && !(access & RNIC_REMOTE_RIGHTS))
 		return mem->dev->dma_mr;
 	return NULL;
+}
+
+/* Is it an address by which the kernel knows memory? That may be not mapped all the same. */
+static bool is_memory(u64 addr)
+{
+	return virt_addr_valid((void *)(uintptr_t)addr);
+}
+
+static bool can_be_read(u64 addr)
+{
+	u8 byte;
+
+	return is_memory(addr) && !get_kernel_nofault(byte, (u8 *)(uintptr_t)addr);
+}
+
+/*
+ * May a peer name these addresses by the key to all memory? There has to be memory at both
+ * ends. What is in between, or not to be written to, is found when it is copied.
+ */
+static enum rnic_mr_fault check_peer_address(u64 addr, u32 len)
+{
+	return can_be_read(addr) && can_be_read(addr + max(len, 1U) - 1) ? RNIC_MR_OK :
+		RNIC_MR_BOUNDS;
 }
 
 /* In the order of RFC 5040 section 5.2: the first that fails is reported. */
@@ -66,6 +87,8 @@ static enum rnic_mr_fault check(const struct rnic_mem *mem, const struct rnic_mr
 	off = addr - mr->base;
 	if (addr < mr->base || off > mr->len || len > mr->len - off)
 		return RNIC_MR_BOUNDS;
+	if (rnic_mr_is_wild(mr, access))
+		return check_peer_address(addr, len);
 	return RNIC_MR_OK;
 }
 
@@ -123,6 +146,61 @@ enum rnic_mr_fault rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len
 	if (fault)
 		rnic_mr_put(mem);
 	return fault;
+}
+
+/**
+ * rnic_mr_write_wild() - copy to an address that a peer names
+ * @addr:	first byte, in the range given to rnic_mr_get(), of a rnic_mr_is_wild()
+ * @src:	what to copy
+ * @len:	bytes of one page
+ *
+ * The page is memory, but may be not mapped, or read only. (copy_to_kernel_nofault() does
+ * the same, but is not exported.)
+ *
+ * Context: as for rnic_mr_get().
+ * Return: 0, or -EFAULT with some bytes written.
+ */
+int rnic_mr_write_wild(u64 addr, const u8 *src, u32 len)
+{
+	u8 *to = (u8 *)(uintptr_t)addr;
+	int ret = 0;
+
+	if (!is_memory(addr))
+		return -EFAULT;
+	pagefault_disable();
+	for (; len >= sizeof(u64) && IS_ALIGNED((uintptr_t)to | (uintptr_t)src, sizeof(u64));
+	     to += sizeof(u64), src += sizeof(u64), len -= sizeof(u64))
+		__put_kernel_nofault(to, src, u64, fault);
+	for (; len; to++, src++, len--)
+		__put_kernel_nofault(to, src, u8, fault);
+out:
+	pagefault_enable();
+	return ret;
+fault:
+	ret = -EFAULT;
+	goto out;
+}
+
+/**
+ * rnic_mr_read_wild() - copy from an address that a peer names
+ * @addr:	first byte, in the range given to rnic_mr_get(), of a rnic_mr_is_wild()
+ * @dst:	where to copy
+ * @len:	bytes, in that range
+ *
+ * Context: as for rnic_mr_get().
+ * Return: 0, or -EFAULT.
+ */
+int rnic_mr_read_wild(u64 addr, void *dst, u32 len)
+{
+	u32 n;
+
+	for (; len; addr += n, dst += n, len -= n) {
+		n = min_t(u32, len, PAGE_SIZE - (addr & ~PAGE_MASK));
+		if (!is_memory(addr) ||
+		    copy_from_kernel_nofault(dst, (void *)(uintptr_t)addr, n))
+			return -EFAULT;
+	}
+	return 0;
 }
 
 /**
@@ -197,7 +275,7 @@ int rnic_mr_fastreg(struct rnic_mem *mem, const struct ib_mr *ibmr, u32 key, int
  */
 static bool peer_may(const struct rnic_mr *mr, const struct rnic_mem *mem)
 {
-	return mr->valid && mr->stream == mem->stream && mr->access & REMOTE_RIGHTS;
+	return mr->valid && mr->stream == mem->stream && mr->access & RNIC_REMOTE_RIGHTS;
 }
 
 static int may_invalidate(const struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag,

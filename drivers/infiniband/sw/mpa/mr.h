@@ -18,6 +18,10 @@ static_assert(IS_ENABLED(CONFIG_INFINIBAND_VIRT_DMA));
 
 struct rnic_dev;
 
+/* Rights that a region grants to peers, not to its owner */
+#define RNIC_REMOTE_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
+				 IB_ACCESS_REMOTE_ATOMIC)
+
 /**
  * enum rnic_mr_fault - why memory may not be touched
  * @RNIC_MR_OK:		it may
@@ -131,6 +135,24 @@ struct rnic_mem {
 
 enum rnic_mr_fault rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len, int access);
 void rnic_mr_end(struct rnic_mem *mem);
+int rnic_mr_write_wild(u64 addr, const u8 *src, u32 len);
+int rnic_mr_read_wild(u64 addr, void *dst, u32 len);
+
+/**
+ * rnic_mr_is_wild() - does a peer name kernel addresses?
+ * @mr:		region being accessed
+ * @access:	rights that were asked for
+ *
+ * With IB_PD_UNSAFE_GLOBAL_RKEY it may: the region is all memory. Not each address is
+ * mapped, so such an access is by rnic_mr_read_wild() and rnic_mr_write_wild() only. The
+ * consumer itself names what it has mapped.
+ *
+ * Return: it does.
+ */
+static inline bool rnic_mr_is_wild(const struct rnic_mr *mr, int access)
+{
+	return mr->kind == RNIC_MR_DMA && access & RNIC_REMOTE_RIGHTS;
+}
 
 /**
  * rnic_mr_at() - where octets of a region are

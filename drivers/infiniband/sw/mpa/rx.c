@@ -135,6 +135,24 @@ static int payload_copy(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
 	return 0;
 }
 
+/* To addresses of the kernel's that the peer named: by way of a buffer, piece by piece. */
+static noinline int payload_copy_wild(struct payload *pl, u64 addr, u32 n)
+{
+	u8 buf[128] __aligned(sizeof(u64));
+	u32 part;
+
+	for (; n; addr += part, n -= part) {
+		part = min_t(u32, n, sizeof(buf) - (addr & (sizeof(buf) - 1)));
+		ddp_place_begin(&pl->place, buf);
+		if (place_next(pl, part))
+			return -EFAULT;
+		ddp_place_end(&pl->place);
+		if (rnic_mr_write_wild(addr, buf, part))
+			return -EFAULT;
+	}
+	return 0;
+}
+
 /* What the peer is told of a fault, in a tagged segment and in a Read Request. */
 static const struct {
 	enum wire_err tagged;
@@ -160,6 +178,8 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u64
 	if (fault)
 		return faults[fault].tagged;
 	payload_init(&pl, p, seg->hdr_len);
+	if (rnic_mr_is_wild(qp->mem.mr, access))
+		return payload_copy_wild(&pl, to, seg->len) ? WIRE_DDP_T_BOUNDS : WIRE_OK;
 	return payload_copy(&pl, qp->mem.mr, to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
 }
 

@@ -293,7 +293,10 @@ static int copy_response(struct rnic_qp *qp, void *dst, u32 n)
 
 	if (rnic_mr_get(&qp->mem, tx->src, tx->src_to, n, IB_ACCESS_REMOTE_READ))
 		return -EACCES;
-	rnic_mr_read(qp->mem.mr, tx->src_to, dst, n);
+	if (!rnic_mr_is_wild(qp->mem.mr, IB_ACCESS_REMOTE_READ))
+		rnic_mr_read(qp->mem.mr, tx->src_to, dst, n);
+	else if (rnic_mr_read_wild(tx->src_to, dst, n))
+		return -EFAULT;
 	tx->src_to += n;
 	return 0;
 }
