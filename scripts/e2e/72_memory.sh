@@ -68,3 +68,6 @@ kernel_invalidate() { memprobe inval; }
 
 scenario kernel_global_rkey 60 "a peer with the key to all memory names what is not mapped"
 kernel_global_rkey() { memprobe global; }
+
+scenario kernel_spin 60 "an invalidation spins for accesses that went on, and for no others"
+kernel_spin() { memprobe spin; }

@@ -8,6 +8,6 @@ set -euo pipefail
 dir=$BUILD/memprobe/$(guest_release)
 mkdir -p "$dir"
 cp -u "$TOP"/scripts/e2e/kern/{Kbuild,*.[ch]} "$dir"
-run_logged "$dir/build.log" make -C "$(guest_kdir)" M="$dir" modules
+run_logged "$dir/build.log" make -C "$(guest_kdir)" M="$dir" MPA_TOP="$TOP" modules
 grep -E 'warning:' "$dir/build.log" >&2 || true
 echo "$dir/memprobe.ko"

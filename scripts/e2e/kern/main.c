@@ -385,6 +385,7 @@ static const struct {
 	{ "offsets", probe_offsets },
 	{ "inval", probe_inval },
 	{ "global", probe_global },
+	{ "spin", probe_spin },
 };
 
 static int run(void)

@@ -94,5 +94,6 @@ int probe_srq_pd(void);
 int probe_offsets(void);
 int probe_inval(void);
 int probe_global(void);
+int probe_spin(void);
 
 #endif

@@ -7,7 +7,8 @@
  * copied: it never sleeps and never lasts long. Deregistration waits for the last
  * one in its sleep. Invalidation, which happens in softirq too, spins: the accesses
  * it waits for run on other CPUs, cannot be interrupted by it, and wait for nobody,
- * for who invalidates has ended his own access before.
+ * for who invalidates or registers has ended his own access before. It waits for no others:
+ * nobody begins one while the region is not valid, and nobody makes it valid meanwhile.
  *
  * How regions come to be is in mr_reg.c.
  */
@@ -99,8 +100,9 @@ static inline void drop_ref(struct rnic_mr *mr)
 }
 
 /*
- * Have an access to the region of @stag, be it valid or not. With softirqs off it is not
- * freed between the search and the reference (RCU).
+ * Have an access to the region of @stag, valid or invalidated at this moment. With softirqs
+ * off it is not freed between the search and the reference (RCU). Of one that was not valid
+ * before there is no reference, because who invalidates may be waiting for the last.
  */
 static bool reach(struct rnic_mem *mem, u32 stag, int access)
 {
@@ -108,7 +110,7 @@ static bool reach(struct rnic_mem *mem, u32 stag, int access)
 
 	local_bh_disable();
 	mr = lookup(mem, stag, access);
-	if (!mr || !refcount_inc_not_zero(&mr->refs)) {
+	if (!mr || !READ_ONCE(mr->valid) || !refcount_inc_not_zero(&mr->refs)) {
 		local_bh_enable();
 		return false;
 	}
@@ -241,7 +243,7 @@ static int fastreg(struct rnic_mr *mr, const struct rnic_mem *mem, u32 key, int 
 
 /**
  * rnic_mr_fastreg() - carry out a REG_MR work request
- * @mem:	the queue pair's memory
+ * @mem:	the queue pair's memory; an access is ended
  * @ibmr:	region, its pages set by rnic_mr_map_sg(); it may be gone by now
  * @key:	its new STag: the same index, a key of the consumer's choice
  * @access:	IB_ACCESS_* rights to grant
@@ -256,14 +258,18 @@ int rnic_mr_fastreg(struct rnic_mem *mem, const struct ib_mr *ibmr, u32 key, int
 	struct rnic_mr *mr;
 	int ret = -EINVAL;
 
-	/* Who invalidates waits for our reference. */
+	/* Who invalidates waits for accesses with the lock held. */
+	rnic_mr_put(mem);
+	/* The struct is not freed meanwhile (RCU), and with a reference nor are the blocks. */
 	local_bh_disable();
 	mr = xa_load(&mem->dev->mrs, key >> 8);
-	if (mr && &mr->ibmr == ibmr && refcount_inc_not_zero(&mr->refs)) {
+	if (mr && &mr->ibmr == ibmr) {
 		spin_lock(&mr->lock);
-		ret = fastreg(mr, mem, key, access);
+		if (refcount_inc_not_zero(&mr->refs)) {
+			ret = fastreg(mr, mem, key, access);
+			drop_ref(mr);
+		}
 		spin_unlock(&mr->lock);
-		drop_ref(mr);
 	}
 	local_bh_enable();
 	return ret;
@@ -294,15 +300,16 @@ static int invalidate(struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag, 
 {
 	int ret;
 
-	/* What is registered anew meanwhile is another's. */
+	/* With the lock nobody registers it anew, to be waited for too. */
 	spin_lock(&mr->lock);
 	ret = may_invalidate(mr, mem, stag, remote);
-	if (!ret)
+	if (!ret) {
 		/* Invalidate, then look: pairs with rnic_mr_get(). */
 		smp_store_mb(mr->valid, false);
+		while (refcount_read(&mr->refs) > 1)
+			cpu_relax();
+	}
 	spin_unlock(&mr->lock);
-	while (!ret && refcount_read(&mr->refs) > 1)
-		cpu_relax();
 	return ret;
 }
 
@@ -312,7 +319,8 @@ static int invalidate(struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag, 
  * @stag:	STag
  * @remote:	the peer asks for it
  *
- * When this returns no access goes on. Any context but hard interrupts. The consumer may
+ * When this returns no access goes on: it spins for those that did, each of which ends with
+ * its burst, and for no others. Any context but hard interrupts. The consumer may
  * invalidate an STag that is not valid, through any queue pair of the protection domain; the
  * peer only a valid one, of a region whose REG_MR this connection carried.
  *

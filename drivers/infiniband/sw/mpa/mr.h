@@ -51,7 +51,7 @@ enum rnic_mr_kind {
  * @ibmr:	what ib_core sees; lkey and rkey are both the STag
  * @kind:	kind of memory, constant
  * @lock:	held by REG_MR and invalidation, so that who means the last STag does not
- *		invalidate the next; softirqs off
+ *		invalidate the next, nor wait for its accesses; softirqs off
  * @valid:	may be accessed; changed by REG_MR and invalidation
  * @stag:	STag with its current key
  * @stream:	rnic_mem.stream of the connection that carried the REG_MR: its peer may
