@@ -71,3 +71,14 @@ kernel_global_rkey() { memprobe global; }
 
 scenario kernel_spin 60 "an invalidation spins for accesses that went on, and for no others"
 kernel_spin() { memprobe spin; }
+
+scenario kernel_blocks 60 "memory becomes blocks as large as may be, not page by page"
+kernel_blocks() { memprobe blocks; }
+
+# The kernel pins 2^32 - 1 pages at most. (abi.rst: a program is told the device's limits.)
+scenario max_mr_size 30 "the device's limit of a region is what can be registered"
+max_mr_size() {
+	local said
+	said=$(ibv_devinfo -v -d mpa0 | sed -n 's/.*max_mr_size:[[:space:]]*//p')
+	[ $((said)) = $((0xffffffff * $(getconf PAGESIZE))) ] || fail "max_mr_size: $said"
+}

@@ -386,6 +386,7 @@ static const struct {
 	{ "inval", probe_inval },
 	{ "global", probe_global },
 	{ "spin", probe_spin },
+	{ "blocks", probe_blocks },
 };
 
 static int run(void)

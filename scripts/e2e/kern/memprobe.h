@@ -95,5 +95,6 @@ int probe_offsets(void);
 int probe_inval(void);
 int probe_global(void);
 int probe_spin(void);
+int probe_blocks(void);
 
 #endif

@@ -13,6 +13,7 @@
 #include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include <rdma/ib_umem.h>
 
 #include "dev.h"
@@ -24,6 +25,14 @@ static_assert(16 * RNIC_MAX_MR <= BIT(24));
 
 /* Block sizes a region may be kept in. */
 #define BLOCK_SIZES	GENMASK(30, PAGE_SHIFT)
+
+/* kvcalloc() gives 2 GiB at most, which is the blocks of 512 GiB. Says nothing if it fails. */
+static struct bio_vec *blocks_alloc(u32 num)
+{
+	if (num <= INT_MAX / sizeof(struct bio_vec))
+		return kvcalloc(num, sizeof(struct bio_vec), GFP_KERNEL);
+	return __vcalloc(num, sizeof(struct bio_vec), GFP_KERNEL | __GFP_NOWARN);
+}
 
 static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
 {
@@ -39,7 +48,7 @@ static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
 	init_completion(&mr->idle);
 	if (!max_blk)
 		return mr;
-	mr->blk = kvcalloc(max_blk, sizeof(*mr->blk), GFP_KERNEL);
+	mr->blk = blocks_alloc(max_blk);
 	if (mr->blk)
 		return mr;
 	kfree(mr);
@@ -137,19 +146,23 @@ static void set_block(struct bio_vec *blk, u64 addr, u32 size)
 	blk->bv_len = size;
 }
 
-/* Blocks begin where the user address is a multiple of their size. */
-static void set_blocks(struct rnic_mr *mr, struct ib_umem *umem,
-		       unsigned long size)
+/*
+ * Blocks begin where the user address is a multiple of their size, the first before the
+ * memory, maybe. One that an entry of the list begins may go on in the next, which is then
+ * right behind it. (The block iterator of ib_core does not follow blocks there in older
+ * kernels.)
+ */
+static void set_blocks(struct rnic_mr *mr, struct ib_umem *umem, unsigned long size)
 {
-	unsigned long va = umem->address & PAGE_MASK;
-	struct sg_dma_page_iter it;
-	dma_addr_t addr;
+	u64 va = umem->address & PAGE_MASK, next = ALIGN_DOWN(va, size);
+	struct scatterlist *sg;
+	unsigned int i;
 
-	for_each_sgtable_dma_page(&umem->sgt_append.sgt, &it, 0) {
-		addr = sg_page_iter_dma_address(&it);
-		if (!mr->nblk || IS_ALIGNED(va, size))
-			set_block(&mr->blk[mr->nblk++], ALIGN_DOWN(addr, size), size);
-		va += PAGE_SIZE;
+	for_each_sgtable_dma_sg(&umem->sgt_append.sgt, sg, i) {
+		for (; next < va + sg_dma_len(sg); next += size)
+			set_block(&mr->blk[mr->nblk++], sg_dma_address(sg) + (next - va), size);
+		va += sg_dma_len(sg);
+		cond_resched();
 	}
 }
 
@@ -158,16 +171,12 @@ static struct rnic_mr *mr_of_umem(struct ib_umem *umem)
 {
 	unsigned long size;
 	struct rnic_mr *mr;
-	size_t num;
 
 	/* Blocks as seen from user addresses: any iova will do. */
 	size = ib_umem_find_best_pgsz(umem, BLOCK_SIZES, umem->address);
 	if (!size)
 		return ERR_PTR(-EINVAL);
-	num = ib_umem_num_dma_blocks(umem, size);
-	if (num > INT_MAX / sizeof(struct bio_vec))
-		return ERR_PTR(-ENOMEM);
-	mr = mr_alloc(RNIC_MR_USER, num);
+	mr = mr_alloc(RNIC_MR_USER, ib_umem_num_dma_blocks(umem, size));
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->blk_shift = ilog2(size);
