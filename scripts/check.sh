@@ -219,6 +219,7 @@ build_consumers() {
 build_programs() {
 	step "building the programs of the scenarios"
 	run_logged "$OUT/programs.log" make -C "$TOP/scripts/e2e" OUT="$BUILD/e2e"
+	"$TOP/scripts/e2e/kern/build.sh" > /dev/null
 }
 
 # How many guests may run at once: each has two processors, of which it uses little

@@ -66,6 +66,7 @@ scenario nfs_rdma 90 "NFS over RDMA: files go there and come back whole"
 nfs_rdma() {
 	dirty
 	topo_up
+	capture b vb
 	modprobe -a rpcrdma nfsd nfsv4
 	export -f nfs_server nfs_client
 	trap nfs_stop EXIT
@@ -77,6 +78,8 @@ nfs_rdma() {
 	nfs_stop
 	kill "${PIDS[server]}"
 	all_moved mpa0 rx_write rx_read_request tx_read_response rx_send_inv
+	nothing_refused mpa0 mpa1
+	no_addresses
 	rmmod rpcrdma
 }
 
@@ -139,6 +142,7 @@ nvme_gone() { [ ! -e /sys/class/nvme/nvme0 ]; }
 
 scenario nvme_rdma 60 "NVMe over RDMA: blocks go there and come back whole"
 nvme_rdma() {
+	capture_here lo
 	nvme_up
 	random_file "$WORK/file" 4
 	copy if="$WORK/file" of="$NVME" bs=1M oflag=direct
@@ -150,6 +154,8 @@ nvme_rdma() {
 	put 1 /sys/class/nvme/nvme0/delete_controller
 	wait_for 10 nvme_gone
 	all_moved mpa0 tx_write tx_read_request tx_send rx_send_inv doorbells
+	nothing_refused mpa0
+	no_addresses
 	trap - EXIT
 	nvme_target_down
 }

@@ -24,7 +24,7 @@ sites() {
 		{ indirect = name == "rnic_cm_request" && /call +\*/ }
 		!/R_X86_64_PLT32/ { next }
 		$3 ~ /^(k[mcz]alloc|__kmalloc|kmemdup|kmem_cache_alloc)/ ||
-		$3 ~ /^(__xa_alloc|kernel_accept|sock_create_kern)/ {
+		$3 ~ /^(__xa_alloc|__xa_insert|kernel_accept|sock_create_kern)/ {
 			sub(/-.*/, "", $3)
 			print $1, 4, name, $3
 		}' |

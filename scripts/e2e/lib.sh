@@ -197,13 +197,13 @@ link_delete() {
 	timeout -k 1 20 rdma link delete "$1"
 }
 
-# insert FILE: insmod, after the modules it needs
+# insert FILE [PARAMETER...]: insmod, after the modules it needs
 insert() {
 	local needs
 	needs=$(modinfo -F depends "$1")
 	# shellcheck disable=SC2086
 	modprobe -a ${needs//,/ }
-	insmod "$1"
+	insmod "$@"
 }
 
 load_modules() {

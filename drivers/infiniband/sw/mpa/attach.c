@@ -47,6 +47,7 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->fin = false;
 	qp->ending = false;
 	qp->event = -1;
+	qp->mem.stream = atomic64_inc_return(&qp->dev->streams);
 	/*
 	 * rdma_cm sets no rights at all on the connecting side (it knows no
 	 * better before there is an iw_cm_id) and read and write on the other.

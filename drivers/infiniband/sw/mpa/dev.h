@@ -118,8 +118,8 @@ struct rnic_cm_dev {
  * @qps:	QPN to struct rnic_qp
  * @next_qpn:	where the search for a free QPN goes on
  * @mrs:	STag index to struct rnic_mr, read under RCU
- * @mr_next:	where the search for a free STag index goes on
  * @mr_epoch:	regions that were deregistered
+ * @streams:	connections that there were, for their numbers
  * @dma_mr:	stands for the local DMA lkey (0) of kernel consumers
  * @set:	settings
  * @stats:	counters
@@ -143,8 +143,8 @@ struct rnic_dev {
 	struct xarray qps;
 	u32 next_qpn;
 	struct xarray mrs;
-	u32 mr_next;
 	atomic64_t mr_epoch;
+	atomic64_t streams;
 	struct rnic_mr *dma_mr;
 	struct rnic_settings set;
 	struct rnic_stats __percpu *stats;

@@ -315,7 +315,8 @@ int rnic_dev_query(struct ib_device *ibdev, struct ib_device_attr *attr,
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	attr->sys_image_guid = ibdev->node_guid;
-	attr->max_mr_size = U64_MAX;
+	/* What ib_umem_get() pins; each page is a block at most. */
+	attr->max_mr_size = (u64)U32_MAX << PAGE_SHIFT;
 	attr->page_size_cap = PAGE_SIZE;
 	attr->max_qp = RNIC_MAX_QP;
 	attr->max_qp_wr = RNIC_MAX_QP_WR;

@@ -18,6 +18,10 @@ static_assert(IS_ENABLED(CONFIG_INFINIBAND_VIRT_DMA));
 
 struct rnic_dev;
 
+/* Rights that a region grants to peers, not to its owner */
+#define RNIC_REMOTE_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
+				 IB_ACCESS_REMOTE_ATOMIC)
+
 /**
  * enum rnic_mr_fault - why memory may not be touched
  * @RNIC_MR_OK:		it may
@@ -47,9 +51,11 @@ enum rnic_mr_kind {
  * @ibmr:	what ib_core sees; lkey and rkey are both the STag
  * @kind:	kind of memory, constant
  * @lock:	held by REG_MR and invalidation, so that who means the last STag does not
- *		invalidate the next; softirqs off
+ *		invalidate the next, nor wait for its accesses; softirqs off
  * @valid:	may be accessed; changed by REG_MR and invalidation
  * @stag:	STag with its current key
+ * @stream:	rnic_mem.stream of the connection that carried the REG_MR: its peer may
+ *		invalidate the region
  * @access:	IB_ACCESS_* granted
  * @base:	first address as peers and work requests name it
  * @len:	octets
@@ -78,6 +84,7 @@ struct rnic_mr {
 	spinlock_t lock; /* see above */
 	bool valid;
 	u32 stag;
+	u64 stream;
 	int access;
 	u64 base;
 	u64 len;
@@ -108,7 +115,9 @@ struct rnic_known {
 /**
  * struct rnic_mem - memory as a queue pair sees it
  * @dev:	its device
- * @pd:		its protection domain
+ * @pd:		its protection domain, or that of its shared receive queue while a receive from
+ *		there is filled; each access is checked against it, also one that goes on
+ * @stream:	number of the connection, unlike that of any other of the device
  * @mr:		region accessed last, with a reference and softirqs off, or NULL
  * @known:	regions found last: 0 for what needs a right, 1 to read from locally
  *
@@ -119,12 +128,31 @@ struct rnic_known {
 struct rnic_mem {
 	struct rnic_dev *dev;
 	struct ib_pd *pd;
+	u64 stream;
 	struct rnic_mr *mr;
 	struct rnic_known known[2];
 };
 
 enum rnic_mr_fault rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len, int access);
 void rnic_mr_end(struct rnic_mem *mem);
+int rnic_mr_write_wild(u64 addr, const u8 *src, u32 len);
+int rnic_mr_read_wild(u64 addr, void *dst, u32 len);
+
+/**
+ * rnic_mr_is_wild() - does a peer name kernel addresses?
+ * @mr:		region being accessed
+ * @access:	rights that were asked for
+ *
+ * With IB_PD_UNSAFE_GLOBAL_RKEY it may: the region is all memory. Not each address is
+ * mapped, so such an access is by rnic_mr_read_wild() and rnic_mr_write_wild() only. The
+ * consumer itself names what it has mapped.
+ *
+ * Return: it does.
+ */
+static inline bool rnic_mr_is_wild(const struct rnic_mr *mr, int access)
+{
+	return mr->kind == RNIC_MR_DMA && access & RNIC_REMOTE_RIGHTS;
+}
 
 /**
  * rnic_mr_at() - where octets of a region are
@@ -172,8 +200,7 @@ static inline void rnic_mr_put(struct rnic_mem *mem)
 		rnic_mr_end(mem);
 }
 
-int rnic_mr_fastreg(struct rnic_dev *dev, struct ib_pd *pd, const struct ib_mr *ibmr,
-		    u32 key, int access);
+int rnic_mr_fastreg(struct rnic_mem *mem, const struct ib_mr *ibmr, u32 key, int access);
 int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote);
 
 /* ib_device_ops */

@@ -13,17 +13,26 @@
 #include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include <rdma/ib_umem.h>
 
 #include "dev.h"
 #include "mr.h"
 #include "verbs.h"
 
-/* STag: 24 bits of index, never 0, and 8 bits of key. */
-#define INDEX_LIMIT	XA_LIMIT(1, BIT(24) - 1)
+/* Of the 2^24 indexes of STags one in sixteen is used at most: a free one is soon drawn. */
+static_assert(16 * RNIC_MAX_MR <= BIT(24));
 
 /* Block sizes a region may be kept in. */
 #define BLOCK_SIZES	GENMASK(30, PAGE_SHIFT)
+
+/* kvcalloc() gives 2 GiB at most, which is the blocks of 512 GiB. Says nothing if it fails. */
+static struct bio_vec *blocks_alloc(u32 num)
+{
+	if (num <= INT_MAX / sizeof(struct bio_vec))
+		return kvcalloc(num, sizeof(struct bio_vec), RNIC_GFP);
+	return __vcalloc(num, sizeof(struct bio_vec), RNIC_GFP);
+}
 
 static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
 {
@@ -39,7 +48,7 @@ static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
 	init_completion(&mr->idle);
 	if (!max_blk)
 		return mr;
-	mr->blk = kvcalloc(max_blk, sizeof(*mr->blk), RNIC_GFP);
+	mr->blk = blocks_alloc(max_blk);
 	if (mr->blk)
 		return mr;
 	kfree(mr);
@@ -62,26 +71,24 @@ void rnic_mr_free(struct rnic_mr *mr)
 }
 
 /*
- * Give the region an STag and make it reachable. STags start at a random index
- * and carry a random key: they are not secrets, but need not be guessed at once.
+ * Give the region an STag and make it reachable. All 32 bits, 24 of index and 8 of key, are
+ * drawn at random, because a peer that sees STags of its own must not learn others from
+ * them. An STag that is gone comes back as seldom as any other is drawn. Index 0 is for
+ * STag 0, the local DMA key.
  */
 static int publish(struct rnic_dev *dev, struct rnic_mr *mr)
 {
-	u32 index;
 	int ret;
 
-	ret = xa_alloc_cyclic(&dev->mrs, &index, NULL, INDEX_LIMIT,
-			      &dev->mr_next, RNIC_GFP);
-	if (ret < 0)
-		return ret;
-	mr->stag = index << 8;
-	if (mr->kind != RNIC_MR_FAST)
-		mr->stag |= get_random_u32() & 0xff;
-	mr->ibmr.lkey = mr->stag;
-	mr->ibmr.rkey = mr->stag;
-	/* The index is reserved: this needs no memory. */
-	xa_store(&dev->mrs, index, mr, GFP_KERNEL);
-	return 0;
+	do {
+		mr->stag = get_random_u32();
+		mr->ibmr.lkey = mr->stag;
+		mr->ibmr.rkey = mr->stag;
+		ret = -EBUSY;
+		if (mr->stag >> 8)
+			ret = xa_insert(&dev->mrs, mr->stag >> 8, mr, RNIC_GFP);
+	} while (ret == -EBUSY);
+	return ret;
 }
 
 /* Charge and publish; on failure the region is freed. */
@@ -139,19 +146,23 @@ static void set_block(struct bio_vec *blk, u64 addr, u32 size)
 	blk->bv_len = size;
 }
 
-/* Blocks begin where the user address is a multiple of their size. */
-static void set_blocks(struct rnic_mr *mr, struct ib_umem *umem,
-		       unsigned long size)
+/*
+ * Blocks begin where the user address is a multiple of their size, the first before the
+ * memory, maybe. One that an entry of the list begins may go on in the next, which is then
+ * right behind it. (The block iterator of ib_core does not follow blocks there in older
+ * kernels.)
+ */
+static void set_blocks(struct rnic_mr *mr, struct ib_umem *umem, unsigned long size)
 {
-	unsigned long va = umem->address & PAGE_MASK;
-	struct sg_dma_page_iter it;
-	dma_addr_t addr;
+	u64 va = umem->address & PAGE_MASK, next = ALIGN_DOWN(va, size);
+	struct scatterlist *sg;
+	unsigned int i;
 
-	for_each_sgtable_dma_page(&umem->sgt_append.sgt, &it, 0) {
-		addr = sg_page_iter_dma_address(&it);
-		if (!mr->nblk || IS_ALIGNED(va, size))
-			set_block(&mr->blk[mr->nblk++], ALIGN_DOWN(addr, size), size);
-		va += PAGE_SIZE;
+	for_each_sgtable_dma_sg(&umem->sgt_append.sgt, sg, i) {
+		for (; next < va + sg_dma_len(sg); next += size)
+			set_block(&mr->blk[mr->nblk++], sg_dma_address(sg) + (next - va), size);
+		va += sg_dma_len(sg);
+		cond_resched();
 	}
 }
 
@@ -160,16 +171,12 @@ static struct rnic_mr *mr_of_umem(struct ib_umem *umem)
 {
 	unsigned long size;
 	struct rnic_mr *mr;
-	size_t num;
 
 	/* Blocks as seen from user addresses: any iova will do. */
 	size = ib_umem_find_best_pgsz(umem, BLOCK_SIZES, umem->address);
 	if (!size)
 		return ERR_PTR(-EINVAL);
-	num = ib_umem_num_dma_blocks(umem, size);
-	if (num > INT_MAX / sizeof(struct bio_vec))
-		return ERR_PTR(-ENOMEM);
-	mr = mr_alloc(RNIC_MR_USER, num);
+	mr = mr_alloc(RNIC_MR_USER, ib_umem_num_dma_blocks(umem, size));
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->blk_shift = ilog2(size);
@@ -283,18 +290,25 @@ static int add_page(struct ib_mr *ibmr, u64 addr)
  * @nents:	its entries
  * @off:	offset into the first, may be NULL
  *
+ * The consumer tells the peer the region's iova, so that must not be the address of the
+ * memory in the kernel: it is the offset in the first page. A consumer may set the bits above
+ * that to what it likes before the REG_MR, as NFS does.
+ *
  * Return: how many entries are covered, or a negative errno.
  */
 int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		   unsigned int *off)
 {
 	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
+	int ret;
 
 	if (mr->kind != RNIC_MR_FAST || !is_power_of_2(ibmr->page_size))
 		return -EINVAL;
 	mr->nnext = 0;
 	mr->next_shift = ilog2(ibmr->page_size);
-	return ib_sg_to_pages(ibmr, sg, nents, off, add_page);
+	ret = ib_sg_to_pages(ibmr, sg, nents, off, add_page);
+	ibmr->iova &= ibmr->page_size - 1;
+	return ret;
 }
 
 /**
@@ -305,8 +319,8 @@ int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
  */
 int rnic_mr_dev_init(struct rnic_dev *dev)
 {
-	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	dev->mr_next = get_random_u32() & INDEX_LIMIT.max;
+	/* Random indexes take up to a node of the xarray each: who registers is charged. */
+	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	dev->dma_mr = mr_alloc(RNIC_MR_DMA, 0);
 	if (!dev->dma_mr)
 		return -ENOMEM;

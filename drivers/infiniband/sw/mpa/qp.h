@@ -92,6 +92,7 @@ enum rnic_tx_msg {
  * @seg_used:	octets in the segment that the next FPDU would join
  * @open:	FPDUs may be sent (NEG-30)
  * @rtr:	RTR type still to be sent, MPA_RTR_* or 0
+ * @sink:	offset that the next Read Request names for its sink
  * @term_due:	@term is to be sent as the last message
  * @term:	the Terminate
  * @msn:	next MSN by queue
@@ -127,6 +128,7 @@ struct rnic_tx {
 	u32 seg_used;
 	bool open;
 	u8 rtr;
+	u64 sink;
 	bool term_due;
 	struct rdmap_term term;
 	u32 msn[DDP_QN_MAX];

@@ -18,7 +18,8 @@
  * struct rnic_read_out - a Read we asked for
  * @slot:	its place in rnic_qp.sent, or RNIC_NO_SLOT
  * @stag:	sink STag the response must name
- * @to:		sink offset of the response's first octet
+ * @to:		where the response's first byte goes in that region
+ * @sink:	offset of that byte as the peer knows it
  * @len:	octets asked for
  * @got:	octets placed so far
  */
@@ -26,6 +27,7 @@ struct rnic_read_out {
 	u32 slot;
 	u32 stag;
 	u64 to;
+	u64 sink;
 	u32 len;
 	u32 got;
 };

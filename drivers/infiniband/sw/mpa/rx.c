@@ -135,6 +135,24 @@ static int payload_copy(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
 	return 0;
 }
 
+/* To addresses of the kernel's that the peer named: by way of a buffer, piece by piece. */
+static noinline int payload_copy_wild(struct payload *pl, u64 addr, u32 n)
+{
+	u8 buf[128] __aligned(sizeof(u64));
+	u32 part;
+
+	for (; n; addr += part, n -= part) {
+		part = min_t(u32, n, sizeof(buf) - (addr & (sizeof(buf) - 1)));
+		ddp_place_begin(&pl->place, buf);
+		if (place_next(pl, part))
+			return -EFAULT;
+		ddp_place_end(&pl->place);
+		if (rnic_mr_write_wild(addr, buf, part))
+			return -EFAULT;
+	}
+	return 0;
+}
+
 /* What the peer is told of a fault, in a tagged segment and in a Read Request. */
 static const struct {
 	enum wire_err tagged;
@@ -147,8 +165,8 @@ static const struct {
 	[RNIC_MR_WRAP]	 = { WIRE_DDP_T_WRAP,	WIRE_RDMAP_WRAP },
 };
 
-/* Tagged payload to the region it names; nothing to check when it is empty. */
-static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, int access)
+/* Tagged payload to @to in the region it names; nothing to check when it is empty. */
+static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u64 to, int access)
 {
 	struct rnic_qp *qp = p->qp;
 	enum rnic_mr_fault fault;
@@ -156,11 +174,13 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, int
 
 	if (!seg->len)
 		return WIRE_OK;
-	fault = rnic_mr_get(&qp->mem, seg->stag, seg->to, seg->len, access);
+	fault = rnic_mr_get(&qp->mem, seg->stag, to, seg->len, access);
 	if (fault)
 		return faults[fault].tagged;
 	payload_init(&pl, p, seg->hdr_len);
-	return payload_copy(&pl, qp->mem.mr, seg->to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
+	if (rnic_mr_is_wild(qp->mem.mr, access))
+		return payload_copy_wild(&pl, to, seg->len) ? WIRE_DDP_T_BOUNDS : WIRE_OK;
+	return payload_copy(&pl, qp->mem.mr, to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
 }
 
 /* In error before the receive is seen to fail, as with rnic_qp_fail(). */
@@ -198,6 +218,19 @@ static enum wire_err send_done(struct rnic_qp *qp, const struct ddp_seg *seg)
 	return WIRE_OK;
 }
 
+/* A shared receive queue's receives are of its own protection domain, not the queue pair's. */
+static int fill_receive(struct rnic_qp *qp, u32 len, struct payload *pl)
+{
+	struct ib_pd *own = qp->mem.pd;
+	int ret;
+
+	if (qp->srq)
+		qp->mem.pd = qp->srq->ibsrq.pd;
+	ret = rnic_sgl_fill(&qp->mem, &qp->rx.sgl, len, payload_copy, pl);
+	qp->mem.pd = own;
+	return ret;
+}
+
 /* A segment of a Send: into the receive posted first. */
 static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 {
@@ -214,7 +247,7 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 		return WIRE_DDP_U_TOOLONG;
 	}
 	payload_init(&pl, p, seg->hdr_len);
-	if (rnic_sgl_fill(&qp->mem, &rx->sgl, seg->len, payload_copy, &pl)) {
+	if (fill_receive(qp, seg->len, &pl)) {
 		receive_failed(qp, IB_WC_LOC_PROT_ERR);
 		return WIRE_DDP_LOCAL;
 	}
@@ -225,7 +258,7 @@ static enum wire_err rx_write(struct pass *p, const struct ddp_seg *seg)
 {
 	if (seg->len && !(READ_ONCE(p->qp->access) & IB_ACCESS_REMOTE_WRITE))
 		return WIRE_RDMAP_ACCESS;
-	return place_tagged(p, seg, IB_ACCESS_REMOTE_WRITE);
+	return place_tagged(p, seg, seg->to, IB_ACCESS_REMOTE_WRITE);
 }
 
 /* The rights are checked now, for the whole message, and again when sending. */
@@ -279,12 +312,12 @@ static enum wire_err rx_read_response(struct pass *p, const struct ddp_seg *seg)
 	if (seg->len || r->len) {
 		if (seg->stag != r->stag)
 			return WIRE_DDP_T_STAG;
-		if (seg->to != r->to + r->got || seg->len > r->len - r->got)
+		if (seg->to != r->sink + r->got || seg->len > r->len - r->got)
 			return WIRE_DDP_T_BOUNDS;
 	}
 	if (seg->last != (r->got + seg->len == r->len))
 		return WIRE_DDP_T_BOUNDS;
-	err = place_tagged(p, seg, IB_ACCESS_LOCAL_WRITE);
+	err = place_tagged(p, seg, r->to + r->got, IB_ACCESS_LOCAL_WRITE);
 	if (err)
 		return err;
 	r->got += seg->len;

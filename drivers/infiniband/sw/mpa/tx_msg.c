@@ -112,6 +112,11 @@ static enum rdmap_opcode send_opcode(const struct rnic_wqe *wqe)
 	return wqe->flags & RNIC_WQE_SOLICITED ? RDMAP_SEND_SE : RDMAP_SEND;
 }
 
+/*
+ * The peer is not told the address of the sink, which may be one of the kernel's. It repeats
+ * what the Read Request says without a look at it (RFC 5040, 4.4), so that is a count of the
+ * bytes asked for on this connection.
+ */
 static void begin_read(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
@@ -120,13 +125,15 @@ static void begin_read(struct rnic_qp *qp)
 		.slot = tx->slot,
 		.stag = wqe->num_sge ? wqe->sge[0].lkey : 0,
 		.to = wqe->num_sge ? wqe->sge[0].addr : 0,
+		.sink = tx->sink,
 		.len = wqe->len,
 	};
 
+	tx->sink += r.len;
 	begin_message(tx, RNIC_TX_WQE, RDMAP_READ_REQ, 0);
 	tx->seg.qn = DDP_QN_READ_REQ;
 	tx->seg.read.sink_stag = r.stag;
-	tx->seg.read.sink_to = r.to;
+	tx->seg.read.sink_to = r.sink;
 	tx->seg.read.size = r.len;
 	tx->seg.read.src_stag = wqe->rkey;
 	tx->seg.read.src_to = wqe->raddr;
@@ -145,7 +152,7 @@ static bool local_operation(struct rnic_qp *qp)
 	int ret;
 
 	if (wqe->op == RNIC_OP_REG_MR)
-		ret = rnic_mr_fastreg(qp->dev, qp->ibqp.pd, wqe->reg_mr, wqe->rkey, wqe->access);
+		ret = rnic_mr_fastreg(&qp->mem, wqe->reg_mr, wqe->rkey, wqe->access);
 	else
 		ret = rnic_mr_invalidate(&qp->mem, wqe->rkey, false);
 	if (ret) {
@@ -286,7 +293,10 @@ static int copy_response(struct rnic_qp *qp, void *dst, u32 n)
 
 	if (rnic_mr_get(&qp->mem, tx->src, tx->src_to, n, IB_ACCESS_REMOTE_READ))
 		return -EACCES;
-	rnic_mr_read(qp->mem.mr, tx->src_to, dst, n);
+	if (!rnic_mr_is_wild(qp->mem.mr, IB_ACCESS_REMOTE_READ))
+		rnic_mr_read(qp->mem.mr, tx->src_to, dst, n);
+	else if (rnic_mr_read_wild(tx->src_to, dst, n))
+		return -EFAULT;
 	tx->src_to += n;
 	return 0;
 }
