@@ -15,6 +15,9 @@
  * request that waits for the consumer is known to iw_cm by a number only, see
  * rnic_ep_publish().
  */
+#include <linux/fdtable.h>
+#include <linux/fs.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
@@ -183,22 +186,27 @@ static void set_depths(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	ep->own.ord = min_t(u32, param->ord, RNIC_MAX_RD_ATOM);
 }
 
+/*
+ * iw_cm does not tell who its caller is, so this reads what iw_cm keeps for it. The caller
+ * is rdma_cm: it alone calls iw_cm_connect(), iw_cm_accept() and iw_cm_listen(), and what it
+ * leaves there is a struct rdma_id_private, which begins with the struct rdma_cm_id. A
+ * consumer that came to iw_cm without rdma_cm would have to be told apart here; there never
+ * was one.
+ */
+static const struct rdma_cm_id *rdma_id(const struct iw_cm_id *cm_id)
+{
+	return cm_id->context;
+}
+
 /**
  * rnic_cm_net() - the namespace of the program that connects or listens
  * @cm_id:	what iw_cm made for it, within iw_connect or iw_create_listen
- *
- * iw_cm does not tell it, so this reads what iw_cm keeps for its caller. That caller is
- * rdma_cm: it alone calls iw_cm_connect() and iw_cm_listen(), and what it leaves there is a
- * struct rdma_id_private, which begins with the struct rdma_cm_id. A consumer that came to
- * iw_cm without rdma_cm would have to be told apart here; there never was one.
  *
  * Return: the namespace; the program's reference holds it.
  */
 struct net *rnic_cm_net(const struct iw_cm_id *cm_id)
 {
-	const struct rdma_cm_id *id = cm_id->context;
-
-	return id->route.addr.dev_addr.net;
+	return rdma_id(cm_id)->route.addr.dev_addr.net;
 }
 
 /**
@@ -238,15 +246,52 @@ static int set_pd(struct rnic_ep *ep, const void *pd, u16 len)
 	return 0;
 }
 
+/* iterate_fd() calls it. The file of a device that ib_uverbs opened has @ufile for its data. */
+static int is_file_of(const void *ufile, struct file *file, unsigned int fd)
+{
+	return file->private_data == ufile;
+}
+
+/*
+ * May @cm_id connect @qp? rdma_cm names a queue pair by a number, and a program can make up
+ * any. A kernel consumer's queue pair belongs to its own id, of which rdma_cm knows it. A
+ * program's belongs to whoever has the program's open device: its threads, and a child that
+ * inherited it. rdma_cm calls us in the program's own context.
+ */
+static bool may_connect(const struct iw_cm_id *cm_id, const struct rnic_qp *qp)
+{
+	const struct ib_uobject *user = qp->ibqp.pd->uobject;
+
+	if (!user)
+		return rdma_id(cm_id)->qp == &qp->ibqp;
+	return iterate_fd(current->files, 0, is_file_of, user->ufile);
+}
+
+static int take_qp(struct rnic_ep *ep, const struct iw_cm_id *cm_id, u32 qpn)
+{
+	struct rnic_qp *qp = find_qp(ep->dev, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	if (!may_connect(cm_id, qp)) {
+		rnic_qp_rem_ref(&qp->ibqp);
+		return -EPERM;
+	}
+	WRITE_ONCE(ep->qp, qp);
+	return 0;
+}
+
 /* What both sides need: a frame that holds the Private Data, and a queue pair. */
-static int prepare(struct rnic_ep *ep, const struct mpa_frame *f,
+static int prepare(struct rnic_ep *ep, const struct iw_cm_id *cm_id, const struct mpa_frame *f,
 		   const struct iw_cm_conn_param *param)
 {
+	int ret;
+
 	if (!pd_fits(f))
 		return -EINVAL;
-	WRITE_ONCE(ep->qp, find_qp(ep->dev, param->qpn));
-	if (!ep->qp)
-		return -EINVAL;
+	ret = take_qp(ep, cm_id, param->qpn);
+	if (ret)
+		return ret;
 	return set_pd(ep, param->private_data, param->private_data_len);
 }
 
@@ -256,7 +301,7 @@ static int connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 
 	set_depths(ep, param);
 	mpa_request(&ep->req, &ep->own, param->private_data_len);
-	ret = prepare(ep, &ep->req, param);
+	ret = prepare(ep, ep->cm_id, &ep->req, param);
 	if (ret)
 		return ret;
 	/* To 127.0.0.1 rdma_cm takes any device, and that would be another host's. */
@@ -270,8 +315,9 @@ static int connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
  * @cm_id:	whom to tell
  * @param:	queue pair, depths, Private Data
  *
- * Context: process.
- * Return: 0 when TCP is on its way, -errno otherwise.
+ * Context: process, the caller's own.
+ * Return: 0 when TCP is on its way, -EPERM when the queue pair is somebody else's, another
+ * -errno otherwise.
  */
 int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
@@ -312,7 +358,7 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 	}
 	set_depths(ep, param);
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, false, param->private_data_len);
-	ret = prepare(ep, &ep->rep, param);
+	ret = prepare(ep, cm_id, &ep->rep, param);
 	if (ret) {
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 		return ret;
@@ -337,8 +383,9 @@ static struct rnic_ep *requested_ep(struct iw_cm_id *cm_id)
  * When it fails the peer is told by a rejecting Reply: iw_cm takes no other
  * answer from the consumer after that.
  *
- * Context: process.
- * Return: 0, or -errno (-ECONNABORTED: the peer or the deadline was faster).
+ * Context: process, the caller's own.
+ * Return: 0, or -errno (-ECONNABORTED: the peer or the deadline was faster; -EPERM: the
+ * queue pair is somebody else's).
  */
 int rnic_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {

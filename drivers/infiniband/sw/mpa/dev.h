@@ -108,7 +108,6 @@ struct rnic_cm_dev {
  * @width:	enum ib_port_width, as of the last link event
  * @port_state:	enum ib_port_state last reported by an event; under RTNL
  * @qps:	QPN to struct rnic_qp
- * @next_qpn:	where the search for a free QPN goes on
  * @mrs:	STag index to struct rnic_mr, read under RCU
  * @mr_next:	where the search for a free STag index goes on
  * @mr_epoch:	regions that were deregistered
@@ -132,7 +131,6 @@ struct rnic_dev {
 	u8 width;
 	enum ib_port_state port_state;
 	struct xarray qps;
-	u32 next_qpn;
 	struct xarray mrs;
 	u32 mr_next;
 	atomic64_t mr_epoch;

@@ -14,7 +14,6 @@
  * down siw's devices with ours: the driver id is the user ABI's.
  */
 #include <linux/mutex.h>
-#include <linux/random.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <rdma/iw_cm.h>
@@ -198,8 +197,6 @@ static struct rnic_dev *dev_alloc(void)
 	if (rnic_mr_dev_init(dev))
 		goto free_stats;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
-	/* iw_cm is given bare numbers: those of another device shall not fit. */
-	dev->next_qpn = get_random_u32() & 0xffffff;
 	rnic_settings_init(&dev->set);
 	rnic_cm_dev_init(dev);
 	INIT_LIST_HEAD(&dev->node);
