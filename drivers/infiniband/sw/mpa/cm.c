@@ -230,6 +230,36 @@ int rnic_cm_start_connect(struct rnic_ep *ep)
 	return ret;
 }
 
+/**
+ * rnic_cm_owner() - whose service it is that a listener is a part of
+ * @cm_id:	what iw_cm made, within iw_create_listen or while it listens
+ * @all:	rdma_cm asks all devices for its address
+ *
+ * rdma_cm asks each device with an id of its own then. The context of such an id is the
+ * program's id, which outlives it.
+ *
+ * Return: the program's id; only to be compared.
+ */
+const void *rnic_cm_owner(const struct iw_cm_id *cm_id, bool all)
+{
+	const struct rdma_cm_id *id = rdma_id(cm_id);
+
+	return all ? id->context : id;
+}
+
+/**
+ * rnic_cm_has_connections() - does the service of a listener have connections?
+ * @cm_id:	what iw_cm made, within iw_create_listen
+ *
+ * Return: false for datagrams, which iWARP has not.
+ */
+bool rnic_cm_has_connections(const struct iw_cm_id *cm_id)
+{
+	const struct rdma_cm_id *id = rdma_id(cm_id);
+
+	return id->ps != RDMA_PS_UDP && id->qp_type != IB_QPT_UD;
+}
+
 static bool pd_fits(const struct mpa_frame *f)
 {
 	return f->pd_len <= MPA_PD_MAX - (f->enhanced ? sizeof(struct mpa_enhanced) : 0);

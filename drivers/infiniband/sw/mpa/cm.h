@@ -12,6 +12,8 @@
 struct iw_cm_conn_param;
 
 struct net *rnic_cm_net(const struct iw_cm_id *cm_id);
+const void *rnic_cm_owner(const struct iw_cm_id *cm_id, bool all);
+bool rnic_cm_has_connections(const struct iw_cm_id *cm_id);
 void rnic_cm_dev_init(struct rnic_dev *dev);
 void rnic_cm_dev_gone(struct rnic_dev *dev);
 

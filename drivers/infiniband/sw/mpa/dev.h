@@ -8,6 +8,7 @@
 #include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
@@ -97,6 +98,7 @@ struct rnic_cm_dev {
  * @node:	entry in the list of all devices, which has a reference to the struct
  *		(not the registration) until the device is reaped
  * @dead:	taken down, only the struct is left
+ * @maker:	the task that is registering it, else NULL
  * @ndev:	the network device, NULL once that or we are gone; read under RCU,
  *		changed under RTNL
  * @ndev_tracker: our reference to @ndev
@@ -121,6 +123,7 @@ struct rnic_dev {
 	struct ib_device ibdev;
 	struct list_head node;
 	bool dead;
+	struct task_struct *maker;
 	struct net_device __rcu *ndev;
 	netdevice_tracker ndev_tracker;
 	struct net *net;
@@ -150,6 +153,17 @@ struct rnic_dev {
 static inline struct rnic_dev *rnic_dev(const struct ib_device *ibdev)
 {
 	return container_of(ibdev, struct rnic_dev, ibdev);
+}
+
+/**
+ * rnic_dev_made_here() - do we run on behalf of the device's registration?
+ * @dev:	the device
+ *
+ * Return: true within ib_register_device(), where each client of ib_core first sees it.
+ */
+static inline bool rnic_dev_made_here(const struct rnic_dev *dev)
+{
+	return READ_ONCE(dev->maker) == current;
 }
 
 /* device.c */

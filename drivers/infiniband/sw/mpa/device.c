@@ -282,7 +282,9 @@ int rnic_dev_create(const char *name, struct net_device *ndev)
 		goto dealloc;
 	/* From here others may take the device down at any moment. */
 	get_device(&dev->ibdev.dev);
+	WRITE_ONCE(dev->maker, current);
 	ret = ib_register_device(&dev->ibdev, name, NULL);
+	WRITE_ONCE(dev->maker, NULL);
 	if (ret) {
 		put_device(&dev->ibdev.dev);
 		goto dealloc;

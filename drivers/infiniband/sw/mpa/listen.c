@@ -9,6 +9,10 @@
  * local address: the same one that rdma_cm will find for it. The devices are those
  * of one namespace, the program's; a listener of another device has no port.
  *
+ * A port belongs to one id of a program. rdma_cm keeps a table of ports for each of its port
+ * spaces, and TCP has but one: whoever comes second, from whatever port space, gets TCP's
+ * answer, for a socket of his own finds the address in use.
+ *
  * Lifetime. A port lives from its first to its last listener; both ends are
  * under listen_lock. A listener lives until it stops listening and the last
  * connection that came through it was reported or is gone.
@@ -36,6 +40,7 @@
  * struct rnic_port - a listening socket
  * @node:	entry in ports
  * @net:	namespace; the socket holds it
+ * @owner:	whose it is: see rnic_cm_owner()
  * @addr:	address and port, possibly a wildcard
  * @v6only:	an IPv6 wildcard without IPv4
  * @s:		socket
@@ -46,6 +51,7 @@
 struct rnic_port {
 	struct list_head node;
 	struct net *net;
+	const void *owner;
 	struct sockaddr_storage addr;
 	bool v6only;
 	struct rnic_sock s;
@@ -289,14 +295,21 @@ static void port_event(struct rnic_sock *s, enum rnic_sock_event event)
 	queue_delayed_work(rnic_startup_wq, &container_of(s, struct rnic_port, s)->work, 0);
 }
 
-/* One whose socket was killed hears nothing any more. */
-static struct rnic_port *port_find(struct net *net, const struct sockaddr_storage *addr)
+static const void *find_owner(const struct iw_cm_id *cm_id)
 {
+	return rnic_cm_owner(cm_id, asks_all(&cm_id->m_local_addr));
+}
+
+/* The owner's port. One whose socket was killed hears nothing any more. */
+static struct rnic_port *port_find(struct net *net, const struct iw_cm_id *cm_id)
+{
+	const void *owner = find_owner(cm_id);
 	struct rnic_port *port;
 
 	list_for_each_entry(port, &ports, node)
-		if (net_eq(port->net, net) && same_addr(&port->addr, addr) &&
-		    !rnic_sock_dead(&port->s))
+		if (net_eq(port->net, net) && port->owner == owner &&
+		    same_addr(&port->addr, &cm_id->m_local_addr) &&
+		    port->v6only == cm_id->afonly && !rnic_sock_dead(&port->s))
 			return port;
 	return NULL;
 }
@@ -309,6 +322,7 @@ static struct rnic_port *port_open(struct net *net, struct iw_cm_id *cm_id, int 
 	if (!port)
 		return ERR_PTR(-ENOMEM);
 	port->net = net;
+	port->owner = find_owner(cm_id);
 	port->addr = cm_id->m_local_addr;
 	port->v6only = cm_id->afonly;
 	INIT_LIST_HEAD(&port->listeners);
@@ -337,7 +351,7 @@ static int listener_add(struct rnic_listener *l, struct net *net, int backlog)
 	struct rnic_port *port;
 
 	lockdep_assert_held(&ports_lock);
-	port = port_find(net, &l->cm_id->m_local_addr);
+	port = port_find(net, l->cm_id);
 	if (!port)
 		port = port_open(net, l->cm_id, backlog);
 	if (IS_ERR(port))
@@ -366,20 +380,11 @@ static void listener_remove(struct rnic_listener *l)
 	mutex_unlock(&listen_lock);
 }
 
-/*
- * No port where nothing can be heard: on a device that lost its interface, and in
- * another namespace than the program's. The port may be taken there, its owner's
- * calls are not ours, and rdma_cm, which looks a call's address up where the program
- * is, would not know it.
- */
-static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backlog)
+static int open_for(struct rnic_listener *l, struct net *net, int backlog)
 {
-	struct net *net = rnic_cm_net(l->cm_id);
 	unsigned int noio;
 	int ret;
 
-	if (!ndev || !net_eq(dev_net(ndev), net))
-		return asks_all(&l->cm_id->m_local_addr) ? 0 : -ENODEV;
 	mutex_lock(&listen_lock);
 	/* The startups wait for ports_lock, and I/O may wait for a startup. */
 	noio = memalloc_noio_save();
@@ -391,13 +396,36 @@ static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backl
 	return ret;
 }
 
+/*
+ * No port where nothing can be heard: for datagrams, on a device that lost its interface,
+ * and in another namespace than the program's. The port may be taken there, its owner's
+ * calls are not ours, and rdma_cm, which looks a call's address up where the program
+ * is, would not know it.
+ *
+ * A device that is being made takes up the services that there are. rdma_cm would do
+ * without the device, for everybody, if one of them found its port taken.
+ */
+static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backlog)
+{
+	struct net *net = rnic_cm_net(l->cm_id);
+	bool all = asks_all(&l->cm_id->m_local_addr);
+	int ret;
+
+	if (!rnic_cm_has_connections(l->cm_id))
+		return all ? 0 : -EOPNOTSUPP;
+	if (!ndev || !net_eq(dev_net(ndev), net))
+		return all ? 0 : -ENODEV;
+	ret = open_for(l, net, backlog);
+	return all && rnic_dev_made_here(l->dev) ? 0 : ret;
+}
+
 /**
  * rnic_cm_create_listen() - ib_device_ops.iw_create_listen
  * @cm_id:	whom to tell of requests
  * @backlog:	TCP's, on the first listener of a port
  *
  * Context: process.
- * Return: 0 or -errno.
+ * Return: 0 or -errno; -EADDRINUSE when the port is another's.
  */
 int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
