@@ -79,6 +79,7 @@ struct rnic_settings {
  * @ep_lock:	protects @eps
  * @eps:	endpoints of this device
  * @pending:	half-open startups, against rnic_settings.max_pending
+ * @asked:	requests that rdma_cm has and did not answer; the struct stays as long
  * @requests:	endpoints that wait for the consumer, by the number iw_cm has
  * @next_id:	where the search for such a number goes on
  * @idle:	woken when @eps becomes empty
@@ -87,6 +88,7 @@ struct rnic_cm_dev {
 	spinlock_t ep_lock; /* see above */
 	struct list_head eps;
 	atomic_t pending;
+	atomic_t asked;
 	struct xarray requests;
 	u32 next_id;
 	wait_queue_head_t idle;
@@ -105,7 +107,8 @@ struct rnic_cm_dev {
  * @net:	namespace of @ndev; no reference: valid while @ndev is there
  * @ifindex:	of @ndev, constant
  * @gid:	the one GID, what rdma_cm finds in @ndev; under RTNL
- * @tagged:	the GID is ours, not a MAC: @ndev has none; under RTNL
+ * @tagged:	the GID has a tag of ours, for @ndev has no MAC, or another device the same;
+ *		under RTNL
  * @speed:	enum ib_port_speed, as of the last link event
  * @width:	enum ib_port_width, as of the last link event
  * @port_state:	enum ib_port_state last reported by an event; under RTNL
@@ -172,6 +175,7 @@ void rnic_dev_remove_all(void);
 void rnic_dev_dealloc(struct ib_device *ibdev);
 struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev);
 void rnic_dev_put(struct rnic_dev *dev);
+void rnic_dev_set_apart(struct rnic_dev *dev);
 void rnic_dev_forget_netdev(const struct net_device *ndev);
 bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj);
 void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj);
@@ -180,6 +184,8 @@ int rnic_dev_query(struct ib_device *ibdev, struct ib_device_attr *attr,
 
 /* port.c */
 int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev);
+void rnic_port_set_guid(struct rnic_dev *dev);
+bool rnic_port_set_apart(struct rnic_dev *dev, u32 salt);
 void rnic_port_detach(struct rnic_dev *dev);
 void rnic_port_link_event(struct rnic_dev *dev);
 void rnic_port_address_event(struct rnic_dev *dev);

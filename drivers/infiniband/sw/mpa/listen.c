@@ -5,8 +5,8 @@
  * rdma_cm listens on a wildcard address once for every device. TCP has only one
  * place for that, and binding each socket to its network device would refuse
  * connections to an own address, which come in over lo. So devices share one
- * socket, and a new connection goes to the device whose network device owns the
- * local address: the same one that rdma_cm will find for it. The devices are those
+ * socket, and a new connection goes to the device that rdma_cm will find for it: that
+ * of the network device that owns the local address. The devices are those
  * of one namespace, the program's; a listener of another device has no port.
  *
  * A port belongs to one id of a program. rdma_cm keeps a table of ports for each of its port
@@ -22,6 +22,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include <rdma/ib_addr.h>
 #include <rdma/iw_cm.h>
 
 #include "cm.h"
@@ -117,26 +118,29 @@ static bool asks_all(const struct sockaddr_storage *addr)
 	return ipv4_is_zeronet(v4) || ipv4_is_loopback(v4);
 }
 
-/* The listener for a connection to @local, with a reference, or NULL. */
+/*
+ * The listener for a connection to @local, with a reference, or NULL. It has to be the one
+ * whose device rdma_cm will find: on another one nobody could accept, and rdma_cm would not
+ * know when it goes. rdma_cm looks the address up without an interface, though it may be
+ * that of several (link-local ones), and does so when the server has bound to one of them,
+ * too. Where the first interface that has the address is not the server's, it hears
+ * nothing.
+ */
 static struct rnic_listener *choose(struct rnic_port *port, const struct sockaddr_storage *local)
 {
-	struct rnic_listener *l, *found = NULL;
-	bool all = asks_all(&port->addr);
-	struct net_device *ndev;
+	struct rdma_dev_addr at = { .net = port->net };
+	struct rnic_listener *l;
 
 	lockdep_assert_held(&ports_lock);
-	ndev = rnic_sock_local_netdev(port->net, local);
+	if (rdma_translate_ip((const struct sockaddr *)local, &at))
+		return NULL;
 	list_for_each_entry(l, &port->listeners, node) {
-		/* No owner is not the owner of a device that lost its own. */
-		if (!all || (ndev && rcu_access_pointer(l->dev->ndev) == ndev)) {
-			found = l;
-			break;
+		if (rnic_cm_finds(l->dev, &at)) {
+			kref_get(&l->ref);
+			return l;
 		}
 	}
-	dev_put(ndev);
-	if (found)
-		kref_get(&found->ref);
-	return found;
+	return NULL;
 }
 
 static struct rnic_ep *responder(struct rnic_listener *l)
@@ -449,6 +453,7 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	}
 	cm_id->add_ref(cm_id);
 	cm_id->provider_data = l;
+	rnic_cm_count_requests(cm_id);
 	return 0;
 }
 
