@@ -407,10 +407,10 @@ static void name_them(struct named *n)
 	while (!n->over) {
 		side_resolve(&p, &p.a, probe_port());
 		param.qp_num = n->qpn;
-		if (!rdma_connect(p.a.id, &param)) {
-			n->calls++;
-			cm_wait(&p.a);
-		}
+		check(rdma_connect(p.a.id, &param), "connected another process's queue pair");
+		/* One that is there, or none. */
+		check(errno == EPERM || errno == EINVAL, "connect: %m");
+		n->calls += errno == EPERM;
 		check(!rdma_destroy_id(p.a.id), "destroy_id: %m");
 	}
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Addresses: of both ends of a connection, of a call that nobody accepted yet, and whose
- * they are. IPv6 sockets have IPv4 connections too; what leaves this file is IPv4 then.
+ * Addresses: of both ends of a connection, and of a call that nobody accepted yet. IPv6
+ * sockets have IPv4 connections too; what leaves this file is IPv4 then.
  */
-#include <linux/inetdevice.h>
 #include <linux/net.h>
-#include <linux/netdevice.h>
-#include <net/addrconf.h>
 #include <net/inet_connection_sock.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
@@ -89,39 +86,4 @@ int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 	unmap(remote);
 	local_addr(s->sock->sk, local);
 	return 0;
-}
-
-static struct net_device *netdev_of_in6(struct net *net, const struct sockaddr_in6 *in6)
-{
-	struct net_device *ndev, *found = NULL;
-
-	rcu_read_lock();
-	if (in6->sin6_scope_id) {
-		found = dev_get_by_index_rcu(net, in6->sin6_scope_id);
-	} else {
-		for_each_netdev_rcu(net, ndev) {
-			if (ipv6_chk_addr(net, &in6->sin6_addr, ndev, 1)) {
-				found = ndev;
-				break;
-			}
-		}
-	}
-	if (found)
-		dev_hold(found);
-	rcu_read_unlock();
-	return found;
-}
-
-/**
- * rnic_sock_local_netdev() - the network device that owns a local address
- * @net:	namespace
- * @local:	the address
- *
- * Return: the device with a reference (dev_put()), or NULL.
- */
-struct net_device *rnic_sock_local_netdev(struct net *net, const struct sockaddr_storage *local)
-{
-	if (local->ss_family == AF_INET6)
-		return netdev_of_in6(net, (const struct sockaddr_in6 *)local);
-	return __ip_dev_find(net, ((const struct sockaddr_in *)local)->sin_addr.s_addr, true);
 }

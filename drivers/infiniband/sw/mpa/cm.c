@@ -15,8 +15,15 @@
  * request that waits for the consumer is known to iw_cm by a number only, see
  * rnic_ep_publish().
  */
+#include <linux/fdtable.h>
+#include <linux/fs.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <net/net_namespace.h>
+#include <net/sock.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
 
@@ -44,12 +51,69 @@ static u8 peer_depth(u16 depth)
 	return clamp_u8(depth == MPA_DEPTH_ULP ? RNIC_MAX_RD_ATOM : depth);
 }
 
+/*
+ * iw_cm does not tell who its caller is, so this reads what iw_cm keeps for it. The caller
+ * is rdma_cm: it alone calls iw_cm_connect(), iw_cm_accept() and iw_cm_listen(), and what it
+ * leaves there is a struct rdma_id_private, which begins with the struct rdma_cm_id. A
+ * consumer that came to iw_cm without rdma_cm would have to be told apart here; there never
+ * was one.
+ */
+static const struct rdma_cm_id *rdma_id(const struct iw_cm_id *cm_id)
+{
+	return cm_id->context;
+}
+
+/**
+ * rnic_cm_net() - the namespace of the program that connects or listens
+ * @cm_id:	what iw_cm made for it, within iw_connect or iw_create_listen
+ *
+ * Return: the namespace; the program's reference holds it.
+ */
+struct net *rnic_cm_net(const struct iw_cm_id *cm_id)
+{
+	return rdma_id(cm_id)->route.addr.dev_addr.net;
+}
+
+/**
+ * rnic_cm_finds() - is it the device that rdma_cm will find for a local address?
+ * @dev:	the device
+ * @at:		what rdma_translate_ip() says of the address
+ *
+ * Kernels before 6.6 look for its GID only, so a VLAN without a device of its own is served
+ * by its parent's.
+ *
+ * Context: process.
+ * Return: true if it is, as of now.
+ */
+bool rnic_cm_finds(struct rnic_dev *dev, struct rdma_dev_addr *at)
+{
+	union ib_gid gid, wanted;
+
+	/* One that lost its interface may have its index still. */
+	if (!rcu_access_pointer(dev->ndev))
+		return false;
+	if (dev->ifindex == at->bound_dev_if)
+		return true;
+	rdma_addr_get_sgid(at, &wanted);
+	return !rdma_query_gid(&dev->ibdev, 1, 0, &gid) && !memcmp(&gid, &wanted, sizeof(gid));
+}
+
+/* The peer may take its time to send the Request, and the address may have moved. */
+static bool is_in_place(struct rnic_ep *ep, const struct sockaddr_storage *local)
+{
+	/* The listener's rdma_cm_id may be gone. */
+	struct rdma_dev_addr at = { .net = sock_net(ep->s.sock->sk) };
+
+	return !rdma_translate_ip((const struct sockaddr *)local, &at) &&
+	       rnic_cm_finds(ep->dev, &at);
+}
+
 /**
  * rnic_cm_request() - a good Request arrived: ask the consumer
  * @ep:	endpoint, published, @lock held; @ep->peer_pd is its Private Data, no more
  *	than iw_cm's event can tell
  *
- * Return: 0, or -errno when iw_cm does not take it.
+ * Return: 0, or -errno when iw_cm does not take it, or the address has moved.
  */
 int rnic_cm_request(struct rnic_ep *ep)
 {
@@ -70,6 +134,8 @@ int rnic_cm_request(struct rnic_ep *ep)
 		ev.ord = peer_depth(ep->req.ord);
 	}
 	ret = rnic_sock_addrs(&ep->s, &ev.local_addr, &ev.remote_addr);
+	if (!ret && !is_in_place(ep, &ev.local_addr))
+		return -EADDRNOTAVAIL;
 	if (!ret)
 		ret = cm_id->event_handler(cm_id, &ev);
 	if (ret)
@@ -184,24 +250,6 @@ static void set_depths(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 }
 
 /**
- * rnic_cm_net() - the namespace of the program that connects or listens
- * @cm_id:	what iw_cm made for it, within iw_connect or iw_create_listen
- *
- * iw_cm does not tell it, so this reads what iw_cm keeps for its caller. That caller is
- * rdma_cm: it alone calls iw_cm_connect() and iw_cm_listen(), and what it leaves there is a
- * struct rdma_id_private, which begins with the struct rdma_cm_id. A consumer that came to
- * iw_cm without rdma_cm would have to be told apart here; there never was one.
- *
- * Return: the namespace; the program's reference holds it.
- */
-struct net *rnic_cm_net(const struct iw_cm_id *cm_id)
-{
-	const struct rdma_cm_id *id = cm_id->context;
-
-	return id->route.addr.dev_addr.net;
-}
-
-/**
  * rnic_cm_start_connect() - let TCP connect
  * @ep:	endpoint with @cm_id and without a socket, @lock held
  *
@@ -222,6 +270,68 @@ int rnic_cm_start_connect(struct rnic_ep *ep)
 	return ret;
 }
 
+/**
+ * rnic_cm_owner() - whose service it is that a listener is a part of
+ * @cm_id:	what iw_cm made, within iw_create_listen or while it listens
+ * @all:	rdma_cm asks all devices for its address
+ *
+ * rdma_cm asks each device with an id of its own then. The context of such an id is the
+ * program's id, which outlives it.
+ *
+ * Return: the program's id; only to be compared.
+ */
+const void *rnic_cm_owner(const struct iw_cm_id *cm_id, bool all)
+{
+	const struct rdma_cm_id *id = rdma_id(cm_id);
+
+	return all ? id->context : id;
+}
+
+/**
+ * rnic_cm_has_connections() - does the service of a listener have connections?
+ * @cm_id:	what iw_cm made, within iw_create_listen
+ *
+ * Return: false for datagrams, which iWARP has not.
+ */
+bool rnic_cm_has_connections(const struct iw_cm_id *cm_id)
+{
+	const struct rdma_cm_id *id = rdma_id(cm_id);
+
+	return id->ps != RDMA_PS_UDP && id->qp_type != IB_QPT_UD;
+}
+
+/* Beside the number of an endpoint in provider_data: rdma_cm has the request. */
+#define ASKED	BIT(31)
+
+/* rdma_cm's handler of requests, the same for each listener. */
+static iw_cm_handler ask_rdma_cm;
+
+/* Takes the place of ask_rdma_cm(). From now on the request will be answered. */
+static int ask_counted(struct iw_cm_id *cm_id, struct iw_cm_event *ev)
+{
+	unsigned long id = (unsigned long)cm_id->provider_data;
+
+	atomic_inc(&rnic_dev(cm_id->device)->cm.asked);
+	cm_id->provider_data = (void *)(id | ASKED);
+	return READ_ONCE(ask_rdma_cm)(cm_id, ev);
+}
+
+/**
+ * rnic_cm_count_requests() - count what rdma_cm is asked and did not answer yet
+ * @cm_id:	a listener
+ *
+ * The iw_cm_id of a request names our device and holds no reference to it. rdma_cm takes care
+ * of that as long as it has given the request to the same device, which it looks up anew: an
+ * address that moves at this moment leads it to another one, and then the answer comes at any
+ * time after our device is gone. iw_cm may drop what we report, so the count begins in the
+ * handler that it calls.
+ */
+void rnic_cm_count_requests(struct iw_cm_id *cm_id)
+{
+	WRITE_ONCE(ask_rdma_cm, cm_id->cm_handler);
+	cm_id->cm_handler = ask_counted;
+}
+
 static bool pd_fits(const struct mpa_frame *f)
 {
 	return f->pd_len <= MPA_PD_MAX - (f->enhanced ? sizeof(struct mpa_enhanced) : 0);
@@ -238,15 +348,52 @@ static int set_pd(struct rnic_ep *ep, const void *pd, u16 len)
 	return 0;
 }
 
+/* iterate_fd() calls it. The file of a device that ib_uverbs opened has @ufile for its data. */
+static int is_file_of(const void *ufile, struct file *file, unsigned int fd)
+{
+	return file->private_data == ufile;
+}
+
+/*
+ * May @cm_id connect @qp? rdma_cm names a queue pair by a number, and a program can make up
+ * any. A kernel consumer's queue pair belongs to its own id, of which rdma_cm knows it. A
+ * program's belongs to whoever has the program's open device: its threads, and a child that
+ * inherited it. rdma_cm calls us in the program's own context.
+ */
+static bool may_connect(const struct iw_cm_id *cm_id, const struct rnic_qp *qp)
+{
+	const struct ib_uobject *user = qp->ibqp.pd->uobject;
+
+	if (!user)
+		return rdma_id(cm_id)->qp == &qp->ibqp;
+	return iterate_fd(current->files, 0, is_file_of, user->ufile);
+}
+
+static int take_qp(struct rnic_ep *ep, const struct iw_cm_id *cm_id, u32 qpn)
+{
+	struct rnic_qp *qp = find_qp(ep->dev, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	if (!may_connect(cm_id, qp)) {
+		rnic_qp_rem_ref(&qp->ibqp);
+		return -EPERM;
+	}
+	WRITE_ONCE(ep->qp, qp);
+	return 0;
+}
+
 /* What both sides need: a frame that holds the Private Data, and a queue pair. */
-static int prepare(struct rnic_ep *ep, const struct mpa_frame *f,
+static int prepare(struct rnic_ep *ep, const struct iw_cm_id *cm_id, const struct mpa_frame *f,
 		   const struct iw_cm_conn_param *param)
 {
+	int ret;
+
 	if (!pd_fits(f))
 		return -EINVAL;
-	WRITE_ONCE(ep->qp, find_qp(ep->dev, param->qpn));
-	if (!ep->qp)
-		return -EINVAL;
+	ret = take_qp(ep, cm_id, param->qpn);
+	if (ret)
+		return ret;
 	return set_pd(ep, param->private_data, param->private_data_len);
 }
 
@@ -256,7 +403,7 @@ static int connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 
 	set_depths(ep, param);
 	mpa_request(&ep->req, &ep->own, param->private_data_len);
-	ret = prepare(ep, &ep->req, param);
+	ret = prepare(ep, ep->cm_id, &ep->req, param);
 	if (ret)
 		return ret;
 	/* To 127.0.0.1 rdma_cm takes any device, and that would be another host's. */
@@ -270,8 +417,9 @@ static int connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
  * @cm_id:	whom to tell
  * @param:	queue pair, depths, Private Data
  *
- * Context: process.
- * Return: 0 when TCP is on its way, -errno otherwise.
+ * Context: process, the caller's own.
+ * Return: 0 when TCP is on its way, -EPERM when the queue pair is somebody else's, another
+ * -errno otherwise.
  */
 int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
@@ -312,7 +460,7 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 	}
 	set_depths(ep, param);
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, false, param->private_data_len);
-	ret = prepare(ep, &ep->rep, param);
+	ret = prepare(ep, cm_id, &ep->rep, param);
 	if (ret) {
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 		return ret;
@@ -324,9 +472,19 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 	return ret;
 }
 
-static struct rnic_ep *requested_ep(struct iw_cm_id *cm_id)
+/*
+ * The endpoint that is answered, with a reference, or NULL when it is gone. Its device may be
+ * gone with it: nothing but the struct is there then, and that no longer than the count.
+ */
+static struct rnic_ep *find_answered(struct iw_cm_id *cm_id)
 {
-	return rnic_ep_find(rnic_dev(cm_id->device), (unsigned long)cm_id->provider_data);
+	unsigned long id = (unsigned long)xchg(&cm_id->provider_data, NULL);
+	struct rnic_dev *dev = rnic_dev(cm_id->device);
+	struct rnic_ep *ep = rnic_ep_find(dev, id & ~ASKED);
+
+	if (id & ASKED && atomic_dec_and_test(&dev->cm.asked))
+		wake_up_var(&dev->cm.asked);
+	return ep;
 }
 
 /**
@@ -337,12 +495,13 @@ static struct rnic_ep *requested_ep(struct iw_cm_id *cm_id)
  * When it fails the peer is told by a rejecting Reply: iw_cm takes no other
  * answer from the consumer after that.
  *
- * Context: process.
- * Return: 0, or -errno (-ECONNABORTED: the peer or the deadline was faster).
+ * Context: process, the caller's own.
+ * Return: 0, or -errno (-ECONNABORTED: the peer or the deadline was faster; -EPERM: the
+ * queue pair is somebody else's).
  */
 int rnic_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
-	struct rnic_ep *ep = requested_ep(cm_id);
+	struct rnic_ep *ep = find_answered(cm_id);
 	unsigned int noio;
 	int ret;
 
@@ -366,7 +525,7 @@ int rnic_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
  */
 int rnic_cm_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 {
-	struct rnic_ep *ep = requested_ep(cm_id);
+	struct rnic_ep *ep = find_answered(cm_id);
 	unsigned int noio;
 
 	if (!ep)
@@ -387,6 +546,7 @@ void rnic_cm_dev_init(struct rnic_dev *dev)
 	spin_lock_init(&dev->cm.ep_lock);
 	INIT_LIST_HEAD(&dev->cm.eps);
 	atomic_set(&dev->cm.pending, 0);
+	atomic_set(&dev->cm.asked, 0);
 	xa_init_flags(&dev->cm.requests, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	init_waitqueue_head(&dev->cm.idle);
 }
@@ -396,4 +556,26 @@ void rnic_cm_dev_gone(struct rnic_dev *dev)
 {
 	rnic_ep_kill_all(dev);
 	xa_destroy(&dev->cm.requests);
+}
+
+/**
+ * rnic_cm_dev_is_held() - may the device be called after it is gone?
+ * @dev:	the device
+ *
+ * Return: true while rdma_cm has a request of the device's.
+ */
+bool rnic_cm_dev_is_held(const struct rnic_dev *dev)
+{
+	return atomic_read(&dev->cm.asked);
+}
+
+/**
+ * rnic_cm_dev_release() - wait until nobody can call a device any more
+ * @dev:	the device, not registered any more
+ *
+ * Context: process. Mostly nobody can.
+ */
+void rnic_cm_dev_release(struct rnic_dev *dev)
+{
+	wait_var_event(&dev->cm.asked, !rnic_cm_dev_is_held(dev));
 }

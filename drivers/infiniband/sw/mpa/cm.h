@@ -10,10 +10,17 @@
 #include "listen.h"
 
 struct iw_cm_conn_param;
+struct rdma_dev_addr;
 
 struct net *rnic_cm_net(const struct iw_cm_id *cm_id);
+const void *rnic_cm_owner(const struct iw_cm_id *cm_id, bool all);
+bool rnic_cm_has_connections(const struct iw_cm_id *cm_id);
+bool rnic_cm_finds(struct rnic_dev *dev, struct rdma_dev_addr *at);
+void rnic_cm_count_requests(struct iw_cm_id *cm_id);
 void rnic_cm_dev_init(struct rnic_dev *dev);
 void rnic_cm_dev_gone(struct rnic_dev *dev);
+bool rnic_cm_dev_is_held(const struct rnic_dev *dev);
+void rnic_cm_dev_release(struct rnic_dev *dev);
 
 /* ib_device_ops.iw_* */
 int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);

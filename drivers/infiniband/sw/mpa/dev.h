@@ -9,6 +9,7 @@
 #include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
@@ -85,6 +86,7 @@ struct rnic_settings {
  * @ep_lock:	protects @eps
  * @eps:	endpoints of this device
  * @pending:	half-open startups, against rnic_settings.max_pending
+ * @asked:	requests that rdma_cm has and did not answer; the struct stays as long
  * @requests:	endpoints that wait for the consumer, by the number iw_cm has
  * @next_id:	where the search for such a number goes on
  * @idle:	woken when @eps becomes empty
@@ -93,6 +95,7 @@ struct rnic_cm_dev {
 	spinlock_t ep_lock; /* see above */
 	struct list_head eps;
 	atomic_t pending;
+	atomic_t asked;
 	struct xarray requests;
 	u32 next_id;
 	wait_queue_head_t idle;
@@ -104,6 +107,7 @@ struct rnic_cm_dev {
  * @node:	entry in the list of all devices, which has a reference to the struct
  *		(not the registration) until the device is reaped
  * @dead:	taken down, only the struct is left
+ * @maker:	the task that is registering it, else NULL
  * @ndev:	the network device, NULL once that or we are gone; read under RCU,
  *		changed under RTNL
  * @ndev_tracker: our reference to @ndev
@@ -111,12 +115,12 @@ struct rnic_cm_dev {
  * @ifindex:	of @ndev, constant
  * @gid_lock:	protects @gid
  * @gid:	the one GID, what rdma_cm finds in @ndev; changed under RTNL
- * @tagged:	the GID is ours, not a MAC: @ndev has none; under RTNL
+ * @tagged:	the GID has a tag of ours, for @ndev has no MAC, or another device the same;
+ *		under RTNL
  * @speed:	enum ib_port_speed, as of the last link event
  * @width:	enum ib_port_width, as of the last link event
  * @port_state:	enum ib_port_state last reported by an event; under RTNL
  * @qps:	QPN to struct rnic_qp
- * @next_qpn:	where the search for a free QPN goes on
  * @mrs:	STag index to struct rnic_mr, read under RCU
  * @mr_epoch:	regions that were deregistered
  * @streams:	connections that there were, for their numbers
@@ -130,6 +134,7 @@ struct rnic_dev {
 	struct ib_device ibdev;
 	struct list_head node;
 	bool dead;
+	struct task_struct *maker;
 	struct net_device __rcu *ndev;
 	netdevice_tracker ndev_tracker;
 	struct net *net;
@@ -141,7 +146,6 @@ struct rnic_dev {
 	u8 width;
 	enum ib_port_state port_state;
 	struct xarray qps;
-	u32 next_qpn;
 	struct xarray mrs;
 	atomic64_t mr_epoch;
 	atomic64_t streams;
@@ -163,12 +167,24 @@ static inline struct rnic_dev *rnic_dev(const struct ib_device *ibdev)
 	return container_of(ibdev, struct rnic_dev, ibdev);
 }
 
+/**
+ * rnic_dev_made_here() - do we run on behalf of the device's registration?
+ * @dev:	the device
+ *
+ * Return: true within ib_register_device(), where each client of ib_core first sees it.
+ */
+static inline bool rnic_dev_made_here(const struct rnic_dev *dev)
+{
+	return READ_ONCE(dev->maker) == current;
+}
+
 /* device.c */
 int rnic_dev_create(const char *name, struct net_device *ndev);
 void rnic_dev_remove_all(void);
 void rnic_dev_dealloc(struct ib_device *ibdev);
 struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev);
 void rnic_dev_put(struct rnic_dev *dev);
+void rnic_dev_set_apart(struct rnic_dev *dev);
 void rnic_dev_forget_netdev(const struct net_device *ndev);
 bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj);
 void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj);
@@ -177,6 +193,8 @@ int rnic_dev_query(struct ib_device *ibdev, struct ib_device_attr *attr,
 
 /* port.c */
 int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev);
+void rnic_port_set_guid(struct rnic_dev *dev);
+bool rnic_port_set_apart(struct rnic_dev *dev, u32 salt);
 void rnic_port_detach(struct rnic_dev *dev);
 void rnic_port_link_event(struct rnic_dev *dev);
 void rnic_port_address_event(struct rnic_dev *dev);

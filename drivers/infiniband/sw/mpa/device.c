@@ -8,13 +8,13 @@
  * operation of ours runs any more and all objects are gone.
  *
  * The struct stays in the list until it is reaped, by the next creation or at
- * module exit: reaping goes through ib_unregister_device() once more, which
- * returns when whoever took the device down is through with our code. That is
+ * module exit, and then only if no request of its is unanswered: see
+ * rnic_cm_count_requests(). Reaping goes through ib_unregister_device() once more,
+ * which returns when whoever took the device down is through with our code. That is
  * what makes unloading safe. ib_unregister_driver() would do the same, but takes
  * down siw's devices with ours: the driver id is the user ABI's.
  */
 #include <linux/mutex.h>
-#include <linux/random.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <rdma/iw_cm.h>
@@ -70,6 +70,39 @@ static struct rnic_dev *find(const struct net_device *ndev)
 		if (rcu_access_pointer(dev->ndev) == ndev)
 			return dev;
 	return NULL;
+}
+
+/*
+ * rdma_cm on kernels before 6.6 finds a device by its GID, and librdmacm by its node GUID:
+ * the first one that has it. Interfaces of one MAC would have one of each.
+ */
+static bool has_twin(const struct rnic_dev *dev)
+{
+	const struct rnic_dev *other;
+
+	lockdep_assert_held(&devs_lock);
+	list_for_each_entry(other, &devs, node)
+		if (other != dev && rcu_access_pointer(other->ndev) &&
+		    (other->ibdev.node_guid == dev->ibdev.node_guid ||
+		     !memcmp(&other->gid, &dev->gid, sizeof(dev->gid))))
+			return true;
+	return false;
+}
+
+/**
+ * rnic_dev_set_apart() - give a device a GID of its own
+ * @dev:	the device, with a network device whose MAC has just changed
+ *
+ * Caller holds RTNL.
+ */
+void rnic_dev_set_apart(struct rnic_dev *dev)
+{
+	u32 salt = 0;
+
+	mutex_lock(&devs_lock);
+	while (has_twin(dev) && rnic_port_set_apart(dev, ++salt))
+		;
+	mutex_unlock(&devs_lock);
 }
 
 /**
@@ -131,7 +164,7 @@ static struct rnic_dev *unlist(bool any)
 
 	mutex_lock(&devs_lock);
 	list_for_each_entry(dev, &devs, node)
-		if (any || READ_ONCE(dev->dead)) {
+		if (any || (READ_ONCE(dev->dead) && !rnic_cm_dev_is_held(dev))) {
 			list_del(&dev->node);
 			found = dev;
 			break;
@@ -146,6 +179,7 @@ static void remove_devs(bool any)
 
 	while ((dev = unlist(any))) {
 		ib_unregister_device(&dev->ibdev);
+		rnic_cm_dev_release(dev);
 		put_device(&dev->ibdev.dev);
 	}
 }
@@ -198,8 +232,6 @@ static struct rnic_dev *dev_alloc(void)
 	if (rnic_mr_dev_init(dev))
 		goto free_stats;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
-	/* iw_cm is given bare numbers: those of another device shall not fit. */
-	dev->next_qpn = get_random_u32() & 0xffffff;
 	rnic_settings_init(&dev->set);
 	rnic_cm_dev_init(dev);
 	INIT_LIST_HEAD(&dev->node);
@@ -219,6 +251,17 @@ free_dev:
 	return NULL;
 }
 
+/* With a GID and a node GUID that none of our others has. */
+static int attach(struct rnic_dev *dev, struct net_device *ndev)
+{
+	int ret = rnic_port_attach(dev, ndev);
+	u32 salt = 0;
+
+	while (!ret && has_twin(dev) && rnic_port_set_apart(dev, ++salt))
+		rnic_port_set_guid(dev);
+	return ret;
+}
+
 /* Attach and enlist, unless the network device has one of ours already. */
 static int enlist(struct rnic_dev *dev, struct net_device *ndev)
 {
@@ -227,7 +270,7 @@ static int enlist(struct rnic_dev *dev, struct net_device *ndev)
 	rtnl_lock();
 	mutex_lock(&devs_lock);
 	if (!find(ndev))
-		ret = rnic_port_attach(dev, ndev);
+		ret = attach(dev, ndev);
 	if (!ret) {
 		get_device(&dev->ibdev.dev);
 		list_add_tail(&dev->node, &devs);
@@ -285,7 +328,9 @@ int rnic_dev_create(const char *name, struct net_device *ndev)
 		goto dealloc;
 	/* From here others may take the device down at any moment. */
 	get_device(&dev->ibdev.dev);
+	WRITE_ONCE(dev->maker, current);
 	ret = ib_register_device(&dev->ibdev, name, NULL);
+	WRITE_ONCE(dev->maker, NULL);
 	if (ret) {
 		put_device(&dev->ibdev.dev);
 		goto dealloc;

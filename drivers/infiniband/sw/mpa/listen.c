@@ -5,9 +5,13 @@
  * rdma_cm listens on a wildcard address once for every device. TCP has only one
  * place for that, and binding each socket to its network device would refuse
  * connections to an own address, which come in over lo. So devices share one
- * socket, and a new connection goes to the device whose network device owns the
- * local address: the same one that rdma_cm will find for it. The devices are those
+ * socket, and a new connection goes to the device that rdma_cm will find for it: that
+ * of the network device that owns the local address. The devices are those
  * of one namespace, the program's; a listener of another device has no port.
+ *
+ * A port belongs to one id of a program. rdma_cm keeps a table of ports for each of its port
+ * spaces, and TCP has but one: whoever comes second, from whatever port space, gets TCP's
+ * answer, for a socket of his own finds the address in use.
  *
  * Lifetime. A port lives from its first to its last listener; both ends are
  * under listen_lock. A listener lives until it stops listening and the last
@@ -18,6 +22,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include <rdma/ib_addr.h>
 #include <rdma/iw_cm.h>
 #include <compat/memcg.h>
 
@@ -37,6 +42,7 @@
  * struct rnic_port - a listening socket
  * @node:	entry in ports
  * @net:	namespace; the socket holds it
+ * @owner:	whose it is: see rnic_cm_owner()
  * @addr:	address and port, possibly a wildcard
  * @v6only:	an IPv6 wildcard without IPv4
  * @s:		socket
@@ -47,6 +53,7 @@
 struct rnic_port {
 	struct list_head node;
 	struct net *net;
+	const void *owner;
 	struct sockaddr_storage addr;
 	bool v6only;
 	struct rnic_sock s;
@@ -112,26 +119,29 @@ static bool asks_all(const struct sockaddr_storage *addr)
 	return ipv4_is_zeronet(v4) || ipv4_is_loopback(v4);
 }
 
-/* The listener for a connection to @local, with a reference, or NULL. */
+/*
+ * The listener for a connection to @local, with a reference, or NULL. It has to be the one
+ * whose device rdma_cm will find: on another one nobody could accept, and rdma_cm would not
+ * know when it goes. rdma_cm looks the address up without an interface, though it may be
+ * that of several (link-local ones), and does so when the server has bound to one of them,
+ * too. Where the first interface that has the address is not the server's, it hears
+ * nothing.
+ */
 static struct rnic_listener *choose(struct rnic_port *port, const struct sockaddr_storage *local)
 {
-	struct rnic_listener *l, *found = NULL;
-	bool all = asks_all(&port->addr);
-	struct net_device *ndev;
+	struct rdma_dev_addr at = { .net = port->net };
+	struct rnic_listener *l;
 
 	lockdep_assert_held(&ports_lock);
-	ndev = rnic_sock_local_netdev(port->net, local);
+	if (rdma_translate_ip((const struct sockaddr *)local, &at))
+		return NULL;
 	list_for_each_entry(l, &port->listeners, node) {
-		/* No owner is not the owner of a device that lost its own. */
-		if (!all || (ndev && rcu_access_pointer(l->dev->ndev) == ndev)) {
-			found = l;
-			break;
+		if (rnic_cm_finds(l->dev, &at)) {
+			kref_get(&l->ref);
+			return l;
 		}
 	}
-	dev_put(ndev);
-	if (found)
-		kref_get(&found->ref);
-	return found;
+	return NULL;
 }
 
 static struct rnic_ep *responder(struct rnic_listener *l)
@@ -293,14 +303,21 @@ static void port_event(struct rnic_sock *s, enum rnic_sock_event event)
 	queue_delayed_work(rnic_startup_wq, &container_of(s, struct rnic_port, s)->work, 0);
 }
 
-/* One whose socket was killed hears nothing any more. */
-static struct rnic_port *port_find(struct net *net, const struct sockaddr_storage *addr)
+static const void *find_owner(const struct iw_cm_id *cm_id)
 {
+	return rnic_cm_owner(cm_id, asks_all(&cm_id->m_local_addr));
+}
+
+/* The owner's port. One whose socket was killed hears nothing any more. */
+static struct rnic_port *port_find(struct net *net, const struct iw_cm_id *cm_id)
+{
+	const void *owner = find_owner(cm_id);
 	struct rnic_port *port;
 
 	list_for_each_entry(port, &ports, node)
-		if (net_eq(port->net, net) && same_addr(&port->addr, addr) &&
-		    !rnic_sock_dead(&port->s))
+		if (net_eq(port->net, net) && port->owner == owner &&
+		    same_addr(&port->addr, &cm_id->m_local_addr) &&
+		    port->v6only == cm_id->afonly && !rnic_sock_dead(&port->s))
 			return port;
 	return NULL;
 }
@@ -313,6 +330,7 @@ static struct rnic_port *port_open(struct net *net, struct iw_cm_id *cm_id, int 
 	if (!port)
 		return ERR_PTR(-ENOMEM);
 	port->net = net;
+	port->owner = find_owner(cm_id);
 	port->addr = cm_id->m_local_addr;
 	port->v6only = cm_id->afonly;
 	INIT_LIST_HEAD(&port->listeners);
@@ -341,7 +359,7 @@ static int listener_add(struct rnic_listener *l, struct net *net, int backlog)
 	struct rnic_port *port;
 
 	lockdep_assert_held(&ports_lock);
-	port = port_find(net, &l->cm_id->m_local_addr);
+	port = port_find(net, l->cm_id);
 	if (!port)
 		port = port_open(net, l->cm_id, backlog);
 	if (IS_ERR(port))
@@ -370,20 +388,11 @@ static void listener_remove(struct rnic_listener *l)
 	mutex_unlock(&listen_lock);
 }
 
-/*
- * No port where nothing can be heard: on a device that lost its interface, and in
- * another namespace than the program's. The port may be taken there, its owner's
- * calls are not ours, and rdma_cm, which looks a call's address up where the program
- * is, would not know it.
- */
-static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backlog)
+static int open_for(struct rnic_listener *l, struct net *net, int backlog)
 {
-	struct net *net = rnic_cm_net(l->cm_id);
 	unsigned int noio;
 	int ret;
 
-	if (!ndev || !net_eq(dev_net(ndev), net))
-		return asks_all(&l->cm_id->m_local_addr) ? 0 : -ENODEV;
 	mutex_lock(&listen_lock);
 	/* The startups wait for ports_lock, and I/O may wait for a startup. */
 	noio = memalloc_noio_save();
@@ -395,13 +404,36 @@ static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backl
 	return ret;
 }
 
+/*
+ * No port where nothing can be heard: for datagrams, on a device that lost its interface,
+ * and in another namespace than the program's. The port may be taken there, its owner's
+ * calls are not ours, and rdma_cm, which looks a call's address up where the program
+ * is, would not know it.
+ *
+ * A device that is being made takes up the services that there are. rdma_cm would do
+ * without the device, for everybody, if one of them found its port taken.
+ */
+static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backlog)
+{
+	struct net *net = rnic_cm_net(l->cm_id);
+	bool all = asks_all(&l->cm_id->m_local_addr);
+	int ret;
+
+	if (!rnic_cm_has_connections(l->cm_id))
+		return all ? 0 : -EOPNOTSUPP;
+	if (!ndev || !net_eq(dev_net(ndev), net))
+		return all ? 0 : -ENODEV;
+	ret = open_for(l, net, backlog);
+	return all && rnic_dev_made_here(l->dev) ? 0 : ret;
+}
+
 /**
  * rnic_cm_create_listen() - ib_device_ops.iw_create_listen
  * @cm_id:	whom to tell of requests
  * @backlog:	TCP's, on the first listener of a port
  *
  * Context: process.
- * Return: 0 or -errno.
+ * Return: 0 or -errno; -EADDRINUSE when the port is another's.
  */
 int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
@@ -425,6 +457,7 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	}
 	cm_id->add_ref(cm_id);
 	cm_id->provider_data = l;
+	rnic_cm_count_requests(cm_id);
 	return 0;
 }
 

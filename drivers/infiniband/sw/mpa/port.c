@@ -83,10 +83,10 @@ static bool has_mac(const struct net_device *ndev)
 }
 
 /* Stable from boot to boot, different on each machine and in each namespace. */
-static void make_tag(const struct net_device *ndev, u8 tag[TAG_SIZE])
+static void make_tag(const struct net_device *ndev, u32 salt, u8 tag[TAG_SIZE])
 {
 	const char *node = init_utsname()->nodename;
-	u32 hash = jhash(node, strlen(node), dev_net(ndev)->ns.inum);
+	u32 hash = jhash(node, strlen(node), dev_net(ndev)->ns.inum + salt);
 
 	tag[0] = 0x02;
 	tag[1] = 'm';
@@ -95,16 +95,17 @@ static void make_tag(const struct net_device *ndev, u8 tag[TAG_SIZE])
 	memcpy(&tag[4], &hash, sizeof(hash));
 }
 
-static void set_tag(struct rnic_dev *dev, struct net_device *ndev)
+static bool set_tag(struct rnic_dev *dev, struct net_device *ndev, u32 salt)
 {
 	u8 tag[TAG_SIZE];
 
 	ASSERT_RTNL();
-	if (ndev->addr_len > TAG_OFFSET || has_mac(ndev))
-		return;
-	make_tag(ndev, tag);
+	if (ndev->addr_len > TAG_OFFSET)
+		return false;
+	make_tag(ndev, salt, tag);
 	dev_addr_mod(ndev, TAG_OFFSET, tag, sizeof(tag));
 	dev->tagged = true;
+	return true;
 }
 
 static void clear_tag(struct rnic_dev *dev, struct net_device *ndev)
@@ -117,8 +118,21 @@ static void clear_tag(struct rnic_dev *dev, struct net_device *ndev)
 	dev->tagged = false;
 }
 
-/* EUI-64 of the MAC, or the tag. */
-static void set_guid(struct rnic_dev *dev)
+/* Readers do not hold RTNL. */
+static void take_gid(struct rnic_dev *dev, const struct net_device *ndev)
+{
+	spin_lock(&dev->gid_lock);
+	memcpy(&dev->gid, ndev->dev_addr, sizeof(dev->gid));
+	spin_unlock(&dev->gid_lock);
+}
+
+/**
+ * rnic_port_set_guid() - name a device by its GID
+ * @dev:	the device, not registered yet
+ *
+ * The name is the EUI-64 of the MAC, or the tag.
+ */
+void rnic_port_set_guid(struct rnic_dev *dev)
 {
 	u8 *guid = (u8 *)&dev->ibdev.node_guid;
 	const u8 *mac = dev->gid.raw;
@@ -151,15 +165,35 @@ int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev)
 	netdev_hold(ndev, &dev->ndev_tracker, GFP_KERNEL);
 	dev->net = dev_net(ndev);
 	dev->ifindex = ndev->ifindex;
-	set_tag(dev, ndev);
 	spin_lock_init(&dev->gid_lock);
-	memcpy(&dev->gid, ndev->dev_addr, sizeof(dev->gid));
-	set_guid(dev);
+	if (!has_mac(ndev))
+		set_tag(dev, ndev, 0);
+	take_gid(dev, ndev);
+	rnic_port_set_guid(dev);
 	strscpy(dev->ibdev.iw_ifname, ndev->name, IFNAMSIZ);
 	refresh_speed(dev, ndev);
 	dev->port_state = port_state(ndev);
 	rcu_assign_pointer(dev->ndev, ndev);
 	return 0;
+}
+
+/**
+ * rnic_port_set_apart() - change a GID that another device has
+ * @dev:	the device, with a network device
+ * @salt:	not 0; another GID for each
+ *
+ * Caller holds RTNL.
+ *
+ * Return: false when that cannot be done.
+ */
+bool rnic_port_set_apart(struct rnic_dev *dev, u32 salt)
+{
+	struct net_device *ndev = rtnl_dereference(dev->ndev);
+
+	if (!set_tag(dev, ndev, salt))
+		return false;
+	take_gid(dev, ndev);
+	return true;
 }
 
 /**
@@ -241,9 +275,8 @@ void rnic_port_address_event(struct rnic_dev *dev)
 
 	if (!ndev)
 		return;
-	spin_lock(&dev->gid_lock);
-	memcpy(&dev->gid, ndev->dev_addr, sizeof(dev->gid));
-	spin_unlock(&dev->gid_lock);
+	take_gid(dev, ndev);
+	rnic_dev_set_apart(dev);
 	dispatch(dev, IB_EVENT_GID_CHANGE);
 }
 

@@ -16,6 +16,7 @@
  * iw_cm and the endpoint have dropped their references. The endpoint's goes
  * when the connection is taken down, and the worker is not needed after that.
  */
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "cq.h"
@@ -24,6 +25,9 @@
 #include "qp.h"
 #include "srq.h"
 #include "verbs.h"
+
+/* What fits into the field of 24 bits that rdma_cm has for it. */
+#define QPN_MAX	0xffffff
 
 static int check_init_attr(const struct ib_qp_init_attr *attr)
 {
@@ -102,6 +106,18 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	qp->mem.pd = qp->ibqp.pd;
 }
 
+/*
+ * A number for the queue pair: nobody can tell it from others that he was given. The next
+ * free one from a random place on.
+ */
+static int number_qp(struct rnic_dev *dev, struct ib_qp *ibqp)
+{
+	u32 from = get_random_u32() & QPN_MAX;
+
+	return xa_alloc_cyclic_irq(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(2, QPN_MAX), &from,
+				   RNIC_GFP);
+}
+
 /**
  * rnic_qp_create() - ib_device_ops.create_qp
  * @ibqp:	zeroed, allocated by the core
@@ -127,8 +143,7 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 			 rnic_udata_uctx(udata));
 	if (ret)
 		goto err_charge;
-	ret = xa_alloc_cyclic_irq(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(2, 0xffffff),
-				  &dev->next_qpn, RNIC_GFP);
+	ret = number_qp(dev, ibqp);
 	if (ret < 0)
 		goto err_rings;
 	set_cap(qp, &attr->cap);

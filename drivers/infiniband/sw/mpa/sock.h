@@ -65,7 +65,6 @@ void rnic_sock_shut(struct rnic_sock *s);
 int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local);
 int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
-struct net_device *rnic_sock_local_netdev(struct net *net, const struct sockaddr_storage *local);
 
 bool rnic_sock_established(const struct rnic_sock *s);
 int rnic_sock_error(const struct rnic_sock *s);
