@@ -386,7 +386,7 @@ void rnic_cm_dev_init(struct rnic_dev *dev)
 {
 	spin_lock_init(&dev->cm.ep_lock);
 	INIT_LIST_HEAD(&dev->cm.eps);
-	atomic_set(&dev->cm.pending, 0);
+	rnic_room_init(dev);
 	xa_init_flags(&dev->cm.requests, XA_FLAGS_ALLOC1);
 	init_waitqueue_head(&dev->cm.idle);
 }

@@ -13,6 +13,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "room.h"
 #include "stats.h"
 
 struct rnic_mr;
@@ -58,7 +59,8 @@ enum rnic_obj {
  * @rtr:		RTR types offered, set of MPA_RTR_*; who offers none takes all
  * @rtr_frame:		ask with, and take, an RtR frame at revision 1
  * @startup_timeout_ms:	time for a whole startup, 100 to 600000
- * @max_pending:	half-open startups allowed at once, 1 to 65536
+ * @request_timeout_ms:	time for a peer's Request, 100 to 600000
+ * @max_pending:	startups that may wait for the peer at once, and for programs, 1 to 65536
  *
  * Written through sysfs at any time, by field; read with READ_ONCE(). A
  * connection takes over the values once, at its start.
@@ -70,14 +72,15 @@ struct rnic_settings {
 	u8 rtr;
 	bool rtr_frame;
 	u32 startup_timeout_ms;
+	u32 request_timeout_ms;
 	u32 max_pending;
 };
 
 /**
  * struct rnic_cm_dev - the connection manager's room in a device
- * @ep_lock:	protects @eps
+ * @ep_lock:	protects @eps and @room
  * @eps:	endpoints of this device
- * @pending:	half-open startups, against rnic_settings.max_pending
+ * @room:	responders in startup
  * @requests:	endpoints that wait for the consumer, by the number iw_cm has
  * @next_id:	where the search for such a number goes on
  * @idle:	woken when @eps becomes empty
@@ -85,7 +88,7 @@ struct rnic_settings {
 struct rnic_cm_dev {
 	spinlock_t ep_lock; /* see above */
 	struct list_head eps;
-	atomic_t pending;
+	struct rnic_room room;
 	struct xarray requests;
 	u32 next_id;
 	wait_queue_head_t idle;

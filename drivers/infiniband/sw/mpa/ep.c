@@ -90,14 +90,6 @@ static void expire(struct work_struct *work)
 	rnic_ep_put(ep);
 }
 
-static void not_pending(struct rnic_ep *ep)
-{
-	if (!xchg(&ep->pending, 0))
-		return;
-	atomic_dec(&ep->dev->cm.pending);
-	rnic_listen_room();
-}
-
 static void drop_qp(struct rnic_ep *ep)
 {
 	if (ep->qp)
@@ -122,12 +114,16 @@ static void unpublish(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_reported() - the consumer was asked: iw_cm's events need no listener
+ * rnic_ep_reported() - the consumer was asked, and has what is left of the startup's time
  * @ep:	endpoint, @lock held
  */
 void rnic_ep_reported(struct rnic_ep *ep)
 {
-	drop_listener(ep);
+	long left = ep->until - jiffies;
+
+	/* The peer was heard in time after all. */
+	cmpxchg(&ep->cut, MPA_ON_EVICTED, MPA_ON_NOTHING);
+	rnic_ep_arm(ep, left > 0 ? jiffies_to_msecs(left) : 0);
 }
 
 /* No startup frame is due any more, and iw_cm has the peer's Private Data. */
@@ -146,11 +142,10 @@ static void drop_frame(struct rnic_ep *ep)
  */
 void rnic_ep_operate(struct rnic_ep *ep)
 {
+	rnic_room_leave(ep);
 	/* Else an RtR frame is due, and rnic_ep_opened() follows. */
-	if (ep->initiator || !ep->agreed.rtr_frame) {
-		not_pending(ep);
+	if (ep->initiator || !ep->agreed.rtr_frame)
 		drop_frame(ep);
-	}
 	unpublish(ep);
 	rnic_sock_redirect(&ep->s, rnic_qp_sock_event);
 	rnic_qp_begin(ep->qp, ep);
@@ -164,7 +159,6 @@ void rnic_ep_operate(struct rnic_ep *ep)
  */
 void rnic_ep_opened(struct rnic_ep *ep)
 {
-	not_pending(ep);
 	drop_frame(ep);
 	rnic_ep_disarm(ep);
 }
@@ -192,8 +186,7 @@ void rnic_ep_done(struct rnic_ep *ep)
 	if (ep->s.sock)
 		rnic_sock_unhook(&ep->s);
 	rnic_ep_disarm(ep);
-	/* Also of one that lingered: a peer could have many of them. */
-	not_pending(ep);
+	rnic_room_leave(ep);
 	rnic_ep_over(ep);
 	rnic_linger_end(ep);
 	rnic_ep_put(ep);

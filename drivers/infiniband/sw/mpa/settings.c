@@ -192,6 +192,27 @@ static ssize_t startup_timeout_ms_store(struct device *device,
 }
 static DEVICE_ATTR_RW(startup_timeout_ms);
 
+static ssize_t request_timeout_ms_show(struct device *device,
+				       struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(settings(device)->request_timeout_ms));
+}
+
+static ssize_t request_timeout_ms_store(struct device *device,
+					struct device_attribute *attr,
+					const char *buf, size_t count)
+{
+	u32 val;
+	int ret = parse(buf, 100, 600000, &val);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(settings(device)->request_timeout_ms, val);
+	return count;
+}
+static DEVICE_ATTR_RW(request_timeout_ms);
+
 static ssize_t max_pending_show(struct device *device,
 				struct device_attribute *attr, char *buf)
 {
@@ -220,6 +241,7 @@ static struct attribute *settings_attrs[] = {
 	&dev_attr_rtr.attr,
 	&dev_attr_rtr_frame.attr,
 	&dev_attr_startup_timeout_ms.attr,
+	&dev_attr_request_timeout_ms.attr,
 	&dev_attr_max_pending.attr,
 	NULL
 };
@@ -242,5 +264,6 @@ void rnic_settings_init(struct rnic_settings *set)
 	set->rtr = MPA_RTR_ALL;
 	set->rtr_frame = false;
 	set->startup_timeout_ms = 10000;
+	set->request_timeout_ms = 2000;
 	set->max_pending = 1024;
 }

@@ -62,7 +62,8 @@ void rnic_sock_abort(struct rnic_sock *s);
 void rnic_sock_shut(struct rnic_sock *s);
 
 /* addr.c */
-int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local);
+int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local,
+		   struct sockaddr_storage *remote);
 int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 struct net_device *rnic_sock_local_netdev(struct net *net, const struct sockaddr_storage *local);
