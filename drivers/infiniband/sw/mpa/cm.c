@@ -218,6 +218,8 @@ int rnic_cm_start_connect(struct rnic_ep *ep)
 	ret = rnic_sock_connect(&ep->s, dev_net(ndev), &cm_id->m_local_addr,
 				&cm_id->m_remote_addr, cm_id->tos_set ? cm_id->tos : -1,
 				rnic_ep_sock_event);
+	if (!ret)
+		rnic_sock_keepalive(&ep->s, READ_ONCE(ep->dev->set.keepalive_s));
 	dev_put(ndev);
 	return ret;
 }

@@ -60,6 +60,7 @@ enum rnic_obj {
  * @rtr_frame:		ask with, and take, an RtR frame at revision 1
  * @startup_timeout_ms:	time for a whole startup, 100 to 600000
  * @request_timeout_ms:	time for a peer's Request, 100 to 600000
+ * @keepalive_s:	idle seconds before TCP asks the peer; 0: as the sysctls say, -1: never
  * @max_pending:	startups that may wait for the peer at once, and for programs, 1 to 65536
  *
  * Written through sysfs at any time, by field; read with READ_ONCE(). A
@@ -73,6 +74,7 @@ struct rnic_settings {
 	bool rtr_frame;
 	u32 startup_timeout_ms;
 	u32 request_timeout_ms;
+	s32 keepalive_s;
 	u32 max_pending;
 };
 

@@ -162,6 +162,7 @@ static struct rnic_ep *welcome(struct rnic_listener *l, const struct rnic_sock *
 	rnic_ep_get(ep);
 	mutex_lock(&ep->lock);
 	ep->s = *s;
+	rnic_sock_keepalive(&ep->s, READ_ONCE(set->keepalive_s));
 	rnic_sock_hook(&ep->s, rnic_ep_sock_event);
 	ep->until = jiffies + msecs_to_jiffies(all);
 	rnic_ep_arm(ep, min(all, READ_ONCE(set->request_timeout_ms)));

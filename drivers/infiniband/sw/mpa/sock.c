@@ -343,6 +343,29 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 }
 
 /**
+ * rnic_sock_keepalive() - have TCP find out whether an idle peer is still there
+ * @s:		a socket that connects or is connected
+ * @seconds:	idle time before the first question, and between two that are not answered;
+ *		0: the namespace's sysctls say that, -1: never
+ *
+ * How many questions, tcp_keepalive_probes says. Then RNIC_SOCK_STATE reports ETIMEDOUT.
+ *
+ * Context: process, socket lock not held.
+ */
+void rnic_sock_keepalive(struct rnic_sock *s, int seconds)
+{
+	struct sock *sk = s->sock->sk;
+
+	if (seconds < 0)
+		return;
+	if (seconds) {
+		tcp_sock_set_keepidle(sk, seconds);
+		tcp_sock_set_keepintvl(sk, seconds);
+	}
+	sock_set_keepalive(sk);
+}
+
+/**
  * rnic_sock_close() - unhook and release
  * @s:	a socket, or none
  *

@@ -54,6 +54,7 @@ int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_stor
 int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
 		     bool v6only, int tos, int backlog, rnic_sock_event_fn event);
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
+void rnic_sock_keepalive(struct rnic_sock *s, int seconds);
 void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);
 void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event);
 void rnic_sock_unhook(struct rnic_sock *s);
