@@ -40,6 +40,7 @@ LEFT_OUT_DEBUG=(
 # What cannot run on the debug kernel:
 CANNOT_DEBUG=(
 	'tcp_sockmap:that kernel has no BPF'
+	'callers_sockets:likewise'
 )
 
 # The newer kernel: what cannot run there,

@@ -201,13 +201,8 @@ struct net *rnic_cm_net(const struct iw_cm_id *cm_id)
 	return id->route.addr.dev_addr.net;
 }
 
-/**
- * rnic_cm_start_connect() - let TCP connect
- * @ep:	endpoint with @cm_id and without a socket, @lock held
- *
- * Return: 0, or -errno and still no socket.
- */
-int rnic_cm_start_connect(struct rnic_ep *ep)
+/* Return: 0, or -errno and no socket. */
+static int start_tcp(struct rnic_ep *ep)
 {
 	struct net_device *ndev = rnic_dev_netdev(ep->dev);
 	struct iw_cm_id *cm_id = ep->cm_id;
@@ -222,6 +217,17 @@ int rnic_cm_start_connect(struct rnic_ep *ep)
 		rnic_sock_keepalive(&ep->s, READ_ONCE(ep->dev->set.keepalive_s));
 	dev_put(ndev);
 	return ret;
+}
+
+/**
+ * rnic_cm_connect_again() - let TCP connect once more
+ * @ep:	endpoint with @cm_id, @lock held; its connection is over
+ *
+ * Return: 0, or -errno.
+ */
+int rnic_cm_connect_again(struct rnic_ep *ep)
+{
+	return rnic_sock_reconnect(&ep->s, &ep->cm_id->m_remote_addr);
 }
 
 static bool pd_fits(const struct mpa_frame *f)
@@ -264,7 +270,7 @@ static int connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	/* To 127.0.0.1 rdma_cm takes any device, and that would be another host's. */
 	if (!net_eq(ep->dev->net, rnic_cm_net(ep->cm_id)))
 		return -EADDRNOTAVAIL;
-	return rnic_cm_start_connect(ep);
+	return start_tcp(ep);
 }
 
 /**

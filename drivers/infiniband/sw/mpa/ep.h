@@ -166,6 +166,6 @@ int rnic_cm_request(struct rnic_ep *ep);
 void rnic_cm_reply(struct rnic_ep *ep, int status);
 void rnic_cm_established(struct rnic_ep *ep);
 void rnic_cm_close(struct rnic_ep *ep);
-int rnic_cm_start_connect(struct rnic_ep *ep);
+int rnic_cm_connect_again(struct rnic_ep *ep);
 
 #endif

@@ -31,18 +31,14 @@ static int do_request(struct rnic_ep *ep, int status)
 }
 
 /*
- * RFC 6581 section 10: without the enhancements. The deadline goes on. Whether
- * TCP can be asked at all is looked at as always, in tcp_progress().
+ * RFC 6581 section 10: without the enhancements. The deadline goes on. The socket is the
+ * caller's, and only he can make one, so it is used again.
  */
 static int do_retry(struct rnic_ep *ep, int status)
 {
-	rnic_sock_close(&ep->s);
 	ep->own.rev = 1;
 	mpa_request(&ep->req, &ep->own, ep->pd_len);
-	rnic_cm_start_connect(ep);
-	/* Where there is no socket nobody reports that. */
-	rnic_ep_kick(ep);
-	return 0;
+	return rnic_cm_connect_again(ep);
 }
 
 static int do_ask(struct rnic_ep *ep, int status)
@@ -279,8 +275,6 @@ static bool too_much(const struct mpa_frame *f)
 static enum mpa_event tcp_progress(struct rnic_ep *ep, int *status)
 {
 	*status = -ECONNREFUSED;
-	if (!ep->s.sock)
-		return MPA_ON_TCP_FAILED;
 	if (rnic_sock_established(&ep->s))
 		return MPA_ON_TCP_UP;
 	if (!rnic_sock_peer_closed(&ep->s) && !rnic_sock_error(&ep->s))
@@ -362,6 +356,8 @@ static enum mpa_event frame_progress(struct rnic_ep *ep, int *status)
 
 	rnic_sock_lock(&ep->s);
 	ret = rnic_frame_read(ep, due[ep->state].kind);
+	if (ret > 0)
+		rnic_sock_charge(&ep->s);
 	closed = rnic_sock_peer_closed(&ep->s);
 	err = rnic_sock_error(&ep->s);
 	rnic_sock_unlock(&ep->s);
