@@ -267,6 +267,9 @@ static int connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	ret = prepare(ep, &ep->req, param);
 	if (ret)
 		return ret;
+	rnic_ep_join_qp(ep);
+	if (!rnic_qp_is_free(ep->qp))
+		return -EINVAL;
 	/* To 127.0.0.1 rdma_cm takes any device, and that would be another host's. */
 	if (!net_eq(ep->dev->net, rnic_cm_net(ep->cm_id)))
 		return -EADDRNOTAVAIL;
@@ -325,6 +328,7 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 		return ret;
 	}
+	rnic_ep_join_qp(ep);
 	take_cm_id(ep, cm_id);
 	ret = rnic_startup(ep, MPA_ON_ACCEPT, 0);
 	if (ret)

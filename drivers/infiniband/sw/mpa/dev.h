@@ -10,6 +10,7 @@
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -102,6 +103,7 @@ struct rnic_cm_dev {
  * @node:	entry in the list of all devices, which has a reference to the struct
  *		(not the registration) until the device is reaped
  * @dead:	taken down, only the struct is left
+ * @unregister:	work that takes it down when @ndev goes, with a reference to the struct
  * @ndev:	the network device, NULL once that or we are gone; read under RCU,
  *		changed under RTNL
  * @ndev_tracker: our reference to @ndev
@@ -127,6 +129,7 @@ struct rnic_dev {
 	struct ib_device ibdev;
 	struct list_head node;
 	bool dead;
+	struct work_struct unregister;
 	struct net_device __rcu *ndev;
 	netdevice_tracker ndev_tracker;
 	struct net *net;

@@ -40,6 +40,7 @@ struct rnic_qp;
  * @listener:	where it came from, with a reference, until it is accepted or over
  * @id:		how iw_cm names it until accepted or rejected; 0 when it does not
  * @qp:		queue pair, with a reference, while connecting or operating
+ * @of_qp:	entry in @qp's list of startups, under the device's ep_lock
  * @own:	what we offered
  * @req:	the Request sent or received
  * @rep:	the Reply sent or received
@@ -78,6 +79,7 @@ struct rnic_ep {
 	struct rnic_listener *listener;
 	u32 id;
 	struct rnic_qp *qp;
+	struct list_head of_qp;
 	struct mpa_offer own;
 	struct mpa_frame req;
 	struct mpa_frame rep;
@@ -129,8 +131,9 @@ bool rnic_ep_expired(const struct rnic_ep *ep);
 void rnic_ep_opened(struct rnic_ep *ep);
 struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id);
 int rnic_ep_publish(struct rnic_ep *ep);
-void rnic_ep_cut_short(struct rnic_dev *dev, const struct rnic_qp *qp,
-		       const struct rnic_listener *l);
+void rnic_ep_join_qp(struct rnic_ep *ep);
+void rnic_ep_cut_qp(struct rnic_qp *qp);
+void rnic_ep_cut_listener(struct rnic_listener *l);
 void rnic_ep_kill_all(struct rnic_dev *dev);
 
 /* Context: process; any when it is not the last reference. */

@@ -184,8 +184,9 @@ static void set_full(struct rnic_port *port, struct rnic_dev *busy)
 
 /*
  * Accept the call that waits first, for the device it is meant for. Without room there it
- * stays in TCP's queue, and others behind it, until somebody gives way. Were it accepted, and closed, the caller would
- * take us for one that knows revision 1 only (P2P-47). One for no device of ours is closed.
+ * stays in TCP's queue, and others behind it, until somebody gives way. Were it accepted,
+ * and closed, the caller would take us for one that knows revision 1 only (P2P-47). One for
+ * no device of ours is closed.
  *
  * Return: the endpoint with a reference, NULL when the call was closed, or an error:
  * -EAGAIN without a call, and one that comes is told; -EBUSY without room, or for a call
@@ -442,7 +443,7 @@ int rnic_cm_destroy_listen(struct iw_cm_id *cm_id)
 
 	if (l->port)
 		listener_remove(l);
-	rnic_ep_cut_short(l->dev, NULL, l);
+	rnic_ep_cut_listener(l);
 	cm_id->provider_data = NULL;
 	rnic_listener_put(l);
 	return 0;

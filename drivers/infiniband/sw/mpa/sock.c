@@ -265,9 +265,9 @@ err:
  * @tos:	type of service, or -1
  * @event:	RNIC_SOCK_STATE tells when the connection stands or failed
  *
- * The local port was chosen by rdma_cm in a port space of its own. When TCP
- * cannot have it just now any other will do: the peer never learns which one
- * was meant.
+ * The local port was chosen by rdma_cm in a port space of its own, where it does not
+ * know net.ipv4.ip_local_reserved_ports. When TCP cannot have it just now, or it is
+ * reserved, any other will do: the peer never learns which one was meant.
  *
  * Context: process.
  * Return: 0 when TCP is on its way, else -errno and no socket.
@@ -275,16 +275,16 @@ err:
 int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
 		      struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event)
 {
+	/* An IPv6 address has its port in the same place. */
+	u16 port = ntohs(((struct sockaddr_in *)local)->sin_port);
 	struct sockaddr_storage any = *local;
-	int ret;
+	int ret = -EADDRINUSE;
 
-	ret = try_connect(s, net, local, remote, tos, event);
+	if (!inet_is_local_reserved_port(net, port))
+		ret = try_connect(s, net, local, remote, tos, event);
 	if (ret != -EADDRINUSE && ret != -EADDRNOTAVAIL)
 		return ret;
-	if (any.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&any)->sin6_port = 0;
-	else
-		((struct sockaddr_in *)&any)->sin_port = 0;
+	((struct sockaddr_in *)&any)->sin_port = 0;
 	return try_connect(s, net, &any, remote, tos, event);
 }
 
