@@ -26,6 +26,7 @@ static const char * const events[] = {
 	[MPA_ON_ACCEPT] = "accept", [MPA_ON_REJECT] = "reject",
 	[MPA_ON_LOCAL_ERROR] = "local error", [MPA_ON_TIME_OVER] = "time over",
 	[MPA_ON_CONSUMER_GONE] = "consumer gone", [MPA_ON_DEVICE_GONE] = "device gone",
+	[MPA_ON_EVICTED] = "evicted",
 	[MPA_ON_ENDED] = "ended", [MPA_ON_FLUSHED] = "flushed",
 };
 
@@ -98,6 +99,9 @@ static const struct {
 	{ "device gone", "wait request", "", "done" },
 	{ "device gone", "wait consumer", "", "done" },
 	{ "device gone", "linger", "abort", "done" },
+	/* SEC-13: only where the peer is waited for */
+	{ "evicted", "wait request", "", "done" },
+	{ "evicted", "linger", "abort", "done" },
 	/* CONN-20, ERR-11 */
 	{ "ended", "operating", "close", "linger" },
 	{ "flushed", "linger", "", "done" },

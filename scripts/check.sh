@@ -40,6 +40,7 @@ LEFT_OUT_DEBUG=(
 # What cannot run on the debug kernel:
 CANNOT_DEBUG=(
 	'tcp_sockmap:that kernel has no BPF'
+	'callers_sockets:likewise'
 	'limits_memory_*:that kernel has no memory cgroups'
 	'limits_stock_offline:that kernel has one processor'
 )

@@ -59,6 +59,7 @@ enum mpa_state {
  * @MPA_ON_TIME_OVER:	the deadline passed
  * @MPA_ON_CONSUMER_GONE: nobody waits for the startup any more
  * @MPA_ON_DEVICE_GONE:	the device goes
+ * @MPA_ON_EVICTED:	others need its place, and only the peer is waited for
  * @MPA_ON_ENDED:	the queue pair gives the stream back
  * @MPA_ON_FLUSHED:	all is sent, and the peer closed too
  * @MPA_EVENTS:		how many
@@ -82,6 +83,7 @@ enum mpa_event {
 	MPA_ON_TIME_OVER,
 	MPA_ON_CONSUMER_GONE,
 	MPA_ON_DEVICE_GONE,
+	MPA_ON_EVICTED,
 	MPA_ON_ENDED,
 	MPA_ON_FLUSHED,
 	MPA_EVENTS

@@ -33,6 +33,7 @@ settings() {
 	setting_takes revision 1 2 -- 0 3 x
 	setting_takes rtr none send write read -- x 7
 	setting_takes startup_timeout_ms 1000 20000 -- -1 x
+	setting_takes request_timeout_ms 100 20000 -- 99 -1 x
 	setting_takes max_pending 1 100 -- -1 x
 }
 

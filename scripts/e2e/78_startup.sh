@@ -11,7 +11,7 @@ startup_test() {
 startup_test rtr_taken 60 "the RtR frame opens the responder (HIST-16, HIST-17)"
 startup_test rtr_and_fpdu 60 "FPDUs behind an RtR frame, Markers, IPv6 (NEG-39)"
 startup_test rtr_bad 60 "another frame, or none, where the RtR frame is due (HIST-18)"
-startup_test rtr_late 60 "the deadline and max_pending cover the RtR frame (NEG-35)"
+startup_test rtr_late 60 "the deadline covers the RtR frame, max_pending does not (NEG-35)"
 startup_test rtr_opened 60 "behind the RtR frame no deadline and no max_pending (NEG-35)"
 startup_test rtr_abandoned 60 "the program dies while the RtR frame is due (CONN-24)"
 startup_test rtr_not_wanted 60 "no RtR frame without the setting, S and revision 1 (GAP-03)"

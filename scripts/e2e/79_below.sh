@@ -17,6 +17,7 @@ startup_lossy() {
 	failed=$(hw_counter mpa0 startups_failed)
 	echo 60000 >/sys/class/infiniband/mpa0/mpa/startup_timeout_ms
 	echo 60000 >/sys/class/infiniband/mpa1/mpa/startup_timeout_ms
+	echo 60000 >/sys/class/infiniband/mpa1/mpa/request_timeout_ms
 	before=$(($(resent a) + $(resent b)))
 	tc -n a qdisc add dev va root netem loss 20%
 	tc -n b qdisc add dev vb root netem loss 20%

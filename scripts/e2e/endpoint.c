@@ -16,7 +16,7 @@
  *	x	reject; w: never answer; d: disconnect as soon as the connection stands
  *	q	send 32 messages of 16384 octets as soon as it stands, and disconnect
  *	b	its queue pair is broken before it accepts, or while it connects
- *	B	its queue pair is broken when it has just accepted
+ *	B	its queue pair is broken when it has just accepted; p: before it connects
  *
  * Its own Private Data is where the peer may read and write: STag, address,
  * length, in network order. "freed W R" is the last line of a connection: how many
@@ -308,8 +308,15 @@ static void connect_now(struct conn *c)
 
 	equip(c);
 	cp = param_of(c, &w);
-	if (rdma_connect(c->id, &cp))
-		die("connect");
+	if (wants(c, 'p'))
+		break_qp(c->id->qp);
+	if (rdma_connect(c->id, &cp)) {
+		if (!wants(c, 'p'))
+			die("connect");
+		say("unconnected %d", errno);
+		free_conn(c);
+		return;
+	}
 	if (wants(c, 'b')) {
 		break_qp(c->id->qp);
 		say("broken");

@@ -115,16 +115,17 @@ def silent():
 
 @test
 def many_silent():
-    """No more than max_pending at once; who calls then has to wait (SEC-13, CONN-22)"""
+    """Half of max_pending at once from here; the oldest gives way (SEC-13, CONN-22)"""
     with serving() as program, contextlib.ExitStack() as stack, \
-            Settings(startup_timeout_ms=2000 * int(SLOW), max_pending=4):
-        with Moves(startups_timeout=4, startups_ok=1, pending_overflow=1):
+            Settings(request_timeout_ms=10000, max_pending=4):
+        with Moves(startups_evicted=3, startups_timeout=0, startups_ok=1):
             silent = [stack.enter_context(call()) for _ in range(4)]
+            for conn in silent[:2]:
+                conn.ended()
             with opened() as conn:
                 conn.echo(5)
             program.expect("DISCONNECTED")
-            for conn in silent:
-                conn.ended()
+            silent[2].ended()
 
 
 @test

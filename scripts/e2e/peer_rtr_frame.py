@@ -98,10 +98,10 @@ def rtr_bad():
 
 @test
 def rtr_late():
-    """The deadline covers it, and a responder that waits counts as half-open"""
+    """The deadline covers it; a responder that waits for it takes no caller's place"""
     with Settings(rtr_frame=1, startup_timeout_ms=500 * int(SLOW), max_pending=1), \
             serving() as program:
-        with Moves(startups_timeout=2, pending_overflow=1):
+        with Moves(startups_timeout=2, pending_overflow=0):
             with opened(WANTS) as conn, call() as second:
                 conn.send(RTR_FRAME[:19])
                 conn.ended()

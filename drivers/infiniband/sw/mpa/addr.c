@@ -43,15 +43,34 @@ static void local_addr(const struct sock *sk, struct sockaddr_storage *local)
 	unmap(local);
 }
 
+static void remote_addr(const struct sock *sk, struct sockaddr_storage *remote)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)remote;
+	struct sockaddr_in *in = (struct sockaddr_in *)remote;
+
+	memset(remote, 0, sizeof(*remote));
+	remote->ss_family = sk->sk_family;
+	if (sk->sk_family != AF_INET6) {
+		in->sin_port = sk->sk_dport;
+		in->sin_addr.s_addr = sk->sk_daddr;
+		return;
+	}
+	in6->sin6_port = sk->sk_dport;
+	in6->sin6_addr = sk->sk_v6_daddr;
+	unmap(remote);
+}
+
 /**
  * rnic_sock_call() - whom does the caller want whom rnic_sock_accept() would take?
  * @listener:	a listening socket; nobody else accepts from it
  * @local:	the address he called
+ * @remote:	his own
  *
  * Context: process.
  * Return: 0, or -EAGAIN when nobody calls.
  */
-int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local)
+int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local,
+		   struct sockaddr_storage *remote)
 {
 	struct request_sock_queue *queue = &inet_csk(listener->sock->sk)->icsk_accept_queue;
 	int ret = -EAGAIN;
@@ -60,6 +79,7 @@ int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *lo
 	spin_lock_bh(&queue->rskq_lock);
 	if (queue->rskq_accept_head) {
 		local_addr(queue->rskq_accept_head->sk, local);
+		remote_addr(queue->rskq_accept_head->sk, remote);
 		ret = 0;
 	}
 	spin_unlock_bh(&queue->rskq_lock);

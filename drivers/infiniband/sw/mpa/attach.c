@@ -9,13 +9,38 @@
 #include "ep.h"
 #include "qp.h"
 
+static bool may_claim(const struct rnic_qp *qp)
+{
+	lockdep_assert_held(&qp->lock);
+	return !qp->busy && !qp->setup && qp->state <= IB_QPS_RTR;
+}
+
+/**
+ * rnic_qp_is_free() - could a connection be attached now?
+ * @qp:	queue pair
+ *
+ * A hint, for who would else ask the peer in vain.
+ *
+ * Context: process.
+ * Return: yes.
+ */
+bool rnic_qp_is_free(struct rnic_qp *qp)
+{
+	bool ret;
+
+	spin_lock_bh(&qp->lock);
+	ret = may_claim(qp);
+	spin_unlock_bh(&qp->lock);
+	return ret;
+}
+
 /* One connection per life: claimed before anything is set up for it. */
 static int claim(struct rnic_qp *qp)
 {
 	int ret = 0;
 
 	spin_lock_bh(&qp->lock);
-	if (qp->busy || qp->setup || qp->state > IB_QPS_RTR) {
+	if (!may_claim(qp)) {
 		ret = -EINVAL;
 	} else {
 		qp->busy = true;

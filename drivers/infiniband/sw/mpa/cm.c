@@ -249,13 +249,8 @@ static void set_depths(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	ep->own.ord = min_t(u32, param->ord, RNIC_MAX_RD_ATOM);
 }
 
-/**
- * rnic_cm_start_connect() - let TCP connect
- * @ep:	endpoint with @cm_id and without a socket, @lock held
- *
- * Return: 0, or -errno and still no socket.
- */
-int rnic_cm_start_connect(struct rnic_ep *ep)
+/* Return: 0, or -errno and no socket. */
+static int start_tcp(struct rnic_ep *ep)
 {
 	struct net_device *ndev = rnic_dev_netdev(ep->dev);
 	struct iw_cm_id *cm_id = ep->cm_id;
@@ -266,6 +261,8 @@ int rnic_cm_start_connect(struct rnic_ep *ep)
 	ret = rnic_sock_connect(&ep->s, dev_net(ndev), &cm_id->m_local_addr,
 				&cm_id->m_remote_addr, cm_id->tos_set ? cm_id->tos : -1,
 				rnic_ep_sock_event);
+	if (!ret)
+		rnic_sock_keepalive(&ep->s, READ_ONCE(ep->dev->set.keepalive_s));
 	dev_put(ndev);
 	return ret;
 }
@@ -330,6 +327,17 @@ void rnic_cm_count_requests(struct iw_cm_id *cm_id)
 {
 	WRITE_ONCE(ask_rdma_cm, cm_id->cm_handler);
 	cm_id->cm_handler = ask_counted;
+}
+
+/**
+ * rnic_cm_connect_again() - let TCP connect once more
+ * @ep:	endpoint with @cm_id, @lock held; its connection is over
+ *
+ * Return: 0, or -errno.
+ */
+int rnic_cm_connect_again(struct rnic_ep *ep)
+{
+	return rnic_sock_reconnect(&ep->s, &ep->cm_id->m_remote_addr);
 }
 
 static bool pd_fits(const struct mpa_frame *f)
@@ -406,10 +414,13 @@ static int connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	ret = prepare(ep, ep->cm_id, &ep->req, param);
 	if (ret)
 		return ret;
+	rnic_ep_join_qp(ep);
+	if (!rnic_qp_is_free(ep->qp))
+		return -EINVAL;
 	/* To 127.0.0.1 rdma_cm takes any device, and that would be another host's. */
 	if (!net_eq(ep->dev->net, rnic_cm_net(ep->cm_id)))
 		return -EADDRNOTAVAIL;
-	return rnic_cm_start_connect(ep);
+	return start_tcp(ep);
 }
 
 /**
@@ -465,6 +476,7 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 		return ret;
 	}
+	rnic_ep_join_qp(ep);
 	take_cm_id(ep, cm_id);
 	ret = rnic_startup(ep, MPA_ON_ACCEPT, 0);
 	if (ret)
@@ -545,8 +557,8 @@ void rnic_cm_dev_init(struct rnic_dev *dev)
 {
 	spin_lock_init(&dev->cm.ep_lock);
 	INIT_LIST_HEAD(&dev->cm.eps);
-	atomic_set(&dev->cm.pending, 0);
 	atomic_set(&dev->cm.asked, 0);
+	rnic_room_init(dev);
 	xa_init_flags(&dev->cm.requests, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	init_waitqueue_head(&dev->cm.idle);
 }

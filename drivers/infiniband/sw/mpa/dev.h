@@ -12,9 +12,11 @@
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "room.h"
 #include "stats.h"
 
 struct rnic_mr;
@@ -66,7 +68,9 @@ enum rnic_obj {
  * @rtr:		RTR types offered, set of MPA_RTR_*; who offers none takes all
  * @rtr_frame:		ask with, and take, an RtR frame at revision 1
  * @startup_timeout_ms:	time for a whole startup, 100 to 600000
- * @max_pending:	half-open startups allowed at once, 1 to 65536
+ * @request_timeout_ms:	time for a peer's Request, 100 to 600000
+ * @keepalive_s:	idle seconds before TCP asks the peer; 0: as the sysctls say, -1: never
+ * @max_pending:	startups that may wait for the peer at once, and for programs, 1 to 65536
  *
  * Written through sysfs at any time, by field; read with READ_ONCE(). A
  * connection takes over the values once, at its start.
@@ -78,14 +82,16 @@ struct rnic_settings {
 	u8 rtr;
 	bool rtr_frame;
 	u32 startup_timeout_ms;
+	u32 request_timeout_ms;
+	s32 keepalive_s;
 	u32 max_pending;
 };
 
 /**
  * struct rnic_cm_dev - the connection manager's room in a device
- * @ep_lock:	protects @eps
+ * @ep_lock:	protects @eps and @room
  * @eps:	endpoints of this device
- * @pending:	half-open startups, against rnic_settings.max_pending
+ * @room:	responders in startup
  * @asked:	requests that rdma_cm has and did not answer; the struct stays as long
  * @requests:	endpoints that wait for the consumer, by the number iw_cm has
  * @next_id:	where the search for such a number goes on
@@ -94,7 +100,7 @@ struct rnic_settings {
 struct rnic_cm_dev {
 	spinlock_t ep_lock; /* see above */
 	struct list_head eps;
-	atomic_t pending;
+	struct rnic_room room;
 	atomic_t asked;
 	struct xarray requests;
 	u32 next_id;
@@ -108,6 +114,7 @@ struct rnic_cm_dev {
  *		(not the registration) until the device is reaped
  * @dead:	taken down, only the struct is left
  * @maker:	the task that is registering it, else NULL
+ * @unregister:	work that takes it down when @ndev goes, with a reference to the struct
  * @ndev:	the network device, NULL once that or we are gone; read under RCU,
  *		changed under RTNL
  * @ndev_tracker: our reference to @ndev
@@ -135,6 +142,7 @@ struct rnic_dev {
 	struct list_head node;
 	bool dead;
 	struct task_struct *maker;
+	struct work_struct unregister;
 	struct net_device __rcu *ndev;
 	netdevice_tracker ndev_tracker;
 	struct net *net;

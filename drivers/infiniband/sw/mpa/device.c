@@ -17,6 +17,7 @@
 #include <linux/mutex.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <rdma/iw_cm.h>
 
 #include "cm.h"
@@ -134,6 +135,18 @@ void rnic_dev_put(struct rnic_dev *dev)
 	ib_device_put(&dev->ibdev);
 }
 
+/*
+ * Unlike ib_unregister_device_queued() also one that is on its way to another namespace, and
+ * not to be had meanwhile: ib_core waits for that, and for a registration that goes on.
+ */
+static void unregister(struct work_struct *work)
+{
+	struct rnic_dev *dev = container_of(work, struct rnic_dev, unregister);
+
+	ib_unregister_device(&dev->ibdev);
+	put_device(&dev->ibdev.dev);
+}
+
 /**
  * rnic_dev_forget_netdev() - a network device is being unregistered
  * @ndev:	the network device
@@ -149,10 +162,8 @@ void rnic_dev_forget_netdev(const struct net_device *ndev)
 	dev = find(ndev);
 	if (dev) {
 		rnic_port_detach(dev);
-		if (ib_device_try_get(&dev->ibdev)) {
-			ib_unregister_device_queued(&dev->ibdev);
-			ib_device_put(&dev->ibdev);
-		}
+		get_device(&dev->ibdev.dev);
+		queue_work(system_unbound_wq, &dev->unregister);
 	}
 	mutex_unlock(&devs_lock);
 }
@@ -180,6 +191,7 @@ static void remove_devs(bool any)
 	while ((dev = unlist(any))) {
 		ib_unregister_device(&dev->ibdev);
 		rnic_cm_dev_release(dev);
+		flush_work(&dev->unregister);
 		put_device(&dev->ibdev.dev);
 	}
 }
@@ -235,6 +247,7 @@ static struct rnic_dev *dev_alloc(void)
 	rnic_settings_init(&dev->set);
 	rnic_cm_dev_init(dev);
 	INIT_LIST_HEAD(&dev->node);
+	INIT_WORK(&dev->unregister, unregister);
 	ibdev->node_type = RDMA_NODE_RNIC;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_possible_cpus();

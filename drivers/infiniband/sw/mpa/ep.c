@@ -90,16 +90,17 @@ static void expire(struct work_struct *work)
 	rnic_ep_put(ep);
 }
 
-static void not_pending(struct rnic_ep *ep)
+/* The queue pair's own worker ends it from now on, or nobody needs to. */
+static void leave_qp(struct rnic_ep *ep)
 {
-	if (!xchg(&ep->pending, 0))
-		return;
-	atomic_dec(&ep->dev->cm.pending);
-	rnic_listen_room();
+	spin_lock_bh(&ep->dev->cm.ep_lock);
+	list_del_init(&ep->of_qp);
+	spin_unlock_bh(&ep->dev->cm.ep_lock);
 }
 
 static void drop_qp(struct rnic_ep *ep)
 {
+	leave_qp(ep);
 	if (ep->qp)
 		rnic_qp_rem_ref(&ep->qp->ibqp);
 	WRITE_ONCE(ep->qp, NULL);
@@ -122,12 +123,16 @@ static void unpublish(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_reported() - the consumer was asked: iw_cm's events need no listener
+ * rnic_ep_reported() - the consumer was asked, and has what is left of the startup's time
  * @ep:	endpoint, @lock held
  */
 void rnic_ep_reported(struct rnic_ep *ep)
 {
-	drop_listener(ep);
+	long left = ep->until - jiffies;
+
+	/* The peer was heard in time after all. */
+	cmpxchg(&ep->cut, MPA_ON_EVICTED, MPA_ON_NOTHING);
+	rnic_ep_arm(ep, left > 0 ? jiffies_to_msecs(left) : 0);
 }
 
 /* No startup frame is due any more, and iw_cm has the peer's Private Data. */
@@ -146,11 +151,11 @@ static void drop_frame(struct rnic_ep *ep)
  */
 void rnic_ep_operate(struct rnic_ep *ep)
 {
+	rnic_room_leave(ep);
+	leave_qp(ep);
 	/* Else an RtR frame is due, and rnic_ep_opened() follows. */
-	if (ep->initiator || !ep->agreed.rtr_frame) {
-		not_pending(ep);
+	if (ep->initiator || !ep->agreed.rtr_frame)
 		drop_frame(ep);
-	}
 	unpublish(ep);
 	rnic_sock_redirect(&ep->s, rnic_qp_sock_event);
 	rnic_qp_begin(ep->qp, ep);
@@ -164,7 +169,6 @@ void rnic_ep_operate(struct rnic_ep *ep)
  */
 void rnic_ep_opened(struct rnic_ep *ep)
 {
-	not_pending(ep);
 	drop_frame(ep);
 	rnic_ep_disarm(ep);
 }
@@ -192,8 +196,7 @@ void rnic_ep_done(struct rnic_ep *ep)
 	if (ep->s.sock)
 		rnic_sock_unhook(&ep->s);
 	rnic_ep_disarm(ep);
-	/* Also of one that lingered: a peer could have many of them. */
-	not_pending(ep);
+	rnic_room_leave(ep);
 	rnic_ep_over(ep);
 	rnic_linger_end(ep);
 	rnic_ep_put(ep);
@@ -222,6 +225,7 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator)
 	mutex_init(&ep->lock);
 	INIT_WORK(&ep->work, rnic_startup_work);
 	INIT_DELAYED_WORK(&ep->timer, expire);
+	INIT_LIST_HEAD(&ep->of_qp);
 	ep->dev = dev;
 	ep->initiator = initiator;
 	ep->state = initiator ? MPA_CONNECTING : MPA_WAIT_REQUEST;
@@ -281,69 +285,74 @@ static void cut(struct rnic_ep *ep, enum mpa_event event)
 	rnic_ep_kick(ep);
 }
 
-/* Is it a startup for a queue pair or from a listener that goes away? */
-static bool is_startup_of(const struct rnic_ep *ep, const struct rnic_qp *qp,
-			  const struct rnic_listener *l)
+/**
+ * rnic_ep_join_qp() - from now on who destroys the queue pair ends the startup
+ * @ep:	endpoint with @qp, @lock held
+ */
+void rnic_ep_join_qp(struct rnic_ep *ep)
 {
-	enum mpa_state state = READ_ONCE(ep->state);
-
-	if (l)
-		return state == MPA_WAIT_REQUEST && READ_ONCE(ep->listener) == l;
-	return state < MPA_OPERATING && READ_ONCE(ep->qp) == qp;
-}
-
-static struct rnic_ep *next_startup_of(struct rnic_dev *dev, const struct rnic_qp *qp,
-				       const struct rnic_listener *l)
-{
-	struct rnic_ep *ep;
-
-	spin_lock_bh(&dev->cm.ep_lock);
-	list_for_each_entry(ep, &dev->cm.eps, node) {
-		if (is_startup_of(ep, qp, l) && !READ_ONCE(ep->cut) &&
-		    kref_get_unless_zero(&ep->ref)) {
-			spin_unlock_bh(&dev->cm.ep_lock);
-			return ep;
-		}
-	}
-	spin_unlock_bh(&dev->cm.ep_lock);
-	return NULL;
+	spin_lock_bh(&ep->dev->cm.ep_lock);
+	list_add_tail(&ep->of_qp, &ep->qp->startups);
+	spin_unlock_bh(&ep->dev->cm.ep_lock);
 }
 
 /**
- * rnic_ep_cut_short() - end startups that nobody waits for any more
- * @dev:	device
- * @qp:		those of this queue pair, when @l is NULL
- * @l:		those of this listener that its consumer was not asked about
+ * rnic_ep_cut_qp() - end the startups for a queue pair that goes away
+ * @qp:	queue pair
  *
  * They end in rnic_startup_look(). Does not wait.
  *
  * Context: process.
  */
-void rnic_ep_cut_short(struct rnic_dev *dev, const struct rnic_qp *qp,
-		       const struct rnic_listener *l)
+void rnic_ep_cut_qp(struct rnic_qp *qp)
 {
 	struct rnic_ep *ep;
 
-	while ((ep = next_startup_of(dev, qp, l))) {
+	spin_lock_bh(&qp->dev->cm.ep_lock);
+	list_for_each_entry(ep, &qp->startups, of_qp)
 		cut(ep, MPA_ON_CONSUMER_GONE);
-		rnic_ep_put(ep);
-	}
+	spin_unlock_bh(&qp->dev->cm.ep_lock);
 }
 
-static struct rnic_ep *next_alive(struct rnic_dev *dev)
+/**
+ * rnic_ep_cut_listener() - end what a listener's consumer was not asked about
+ * @l:	listener, which has no port any more
+ *
+ * As rnic_ep_cut_qp(). One that was evicted ends by itself.
+ *
+ * Context: process.
+ */
+void rnic_ep_cut_listener(struct rnic_listener *l)
 {
 	struct rnic_ep *ep;
 
+	spin_lock_bh(&l->dev->cm.ep_lock);
+	list_for_each_entry(ep, &l->silent.eps, place.node[RNIC_CROWD_LISTENER])
+		cut(ep, MPA_ON_CONSUMER_GONE);
+	spin_unlock_bh(&l->dev->cm.ep_lock);
+}
+
+/* One after the other to the end of the list. Return: there was one not yet told. */
+static bool kill_next(struct rnic_dev *dev)
+{
+	struct rnic_ep *ep;
+	bool held = false;
+
 	spin_lock_bh(&dev->cm.ep_lock);
-	list_for_each_entry(ep, &dev->cm.eps, node) {
-		if (READ_ONCE(ep->cut) != MPA_ON_DEVICE_GONE &&
-		    kref_get_unless_zero(&ep->ref)) {
-			spin_unlock_bh(&dev->cm.ep_lock);
-			return ep;
-		}
+	ep = list_first_entry_or_null(&dev->cm.eps, struct rnic_ep, node);
+	if (ep && READ_ONCE(ep->cut) != MPA_ON_DEVICE_GONE) {
+		list_move_tail(&ep->node, &dev->cm.eps);
+		WRITE_ONCE(ep->cut, MPA_ON_DEVICE_GONE);
+		held = kref_get_unless_zero(&ep->ref);
+	} else {
+		ep = NULL;
 	}
 	spin_unlock_bh(&dev->cm.ep_lock);
-	return NULL;
+	if (held) {
+		rnic_ep_kick(ep);
+		rnic_ep_put(ep);
+	}
+	return ep;
 }
 
 /**
@@ -354,12 +363,8 @@ static struct rnic_ep *next_alive(struct rnic_dev *dev)
  */
 void rnic_ep_kill_all(struct rnic_dev *dev)
 {
-	struct rnic_ep *ep;
-
-	while ((ep = next_alive(dev))) {
-		cut(ep, MPA_ON_DEVICE_GONE);
-		rnic_ep_put(ep);
-	}
+	while (kill_next(dev))
+		;
 	wait_event(dev->cm.idle, list_empty_careful(&dev->cm.eps));
 	/* Whoever emptied the list may still hold the lock. */
 	spin_lock_bh(&dev->cm.ep_lock);

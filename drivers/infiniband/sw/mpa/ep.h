@@ -12,6 +12,7 @@
 #include <wire/machine.h>
 #include <wire/startup.h>
 
+#include "room.h"
 #include "sock.h"
 
 struct iw_cm_id;
@@ -25,20 +26,21 @@ struct rnic_qp;
  * @ref:	references: one until DONE, one per queued work or armed timer, one
  *		of the queue pair, and short ones
  * @node:	entry in the device's list
- * @cut:	MPA_ON_CONSUMER_GONE or _DEVICE_GONE once somebody ends it; no lock
+ * @cut:	MPA_ON_CONSUMER_GONE, _DEVICE_GONE or _EVICTED once somebody ends it; no lock
  * @dev:	device; its list being empty is what lets it go
  * @s:		socket; closed with the last reference
  * @lock:	protects what follows; may be held when the socket lock is taken
  * @state:	see wire/machine.h
  * @initiator:	we connected
- * @pending:	1 while counted as half-open; no lock
  * @work:	startup and lingering
  * @timer:	one deadline for the whole startup, later for closing
  * @deadline:	in jiffies, 0 when there is none; may be set without @lock
+ * @place:	a responder's until it is accepted or gone; under the device's ep_lock
  * @cm_id:	whom to tell, with a reference; NULL before and after
- * @listener:	where it came from, with a reference, until the consumer was asked
+ * @listener:	where it came from, with a reference, until it is accepted or over
  * @id:		how iw_cm names it until accepted or rejected; 0 when it does not
  * @qp:		queue pair, with a reference, while connecting or operating
+ * @of_qp:	entry in @qp's list of startups, under the device's ep_lock
  * @own:	what we offered
  * @req:	the Request sent or received
  * @rep:	the Reply sent or received
@@ -55,7 +57,7 @@ struct rnic_qp;
  *		pair's worker before it gives the connection back
  * @last_words:	a Terminate or a reject was the last we said, which the peer shall hear;
  *		set as @graceful, or in the startup
- * @linger_until: in jiffies, when it is over whatever still moves
+ * @until:	in jiffies, when a responder's startup, later lingering, is over in any case
  * @tail:	pages with the last octets to send, with a reference, or NULL
  * @tail_off:	first of them
  * @tail_len:	how many
@@ -69,14 +71,15 @@ struct rnic_ep {
 	struct mutex lock; /* see above */
 	enum mpa_state state;
 	bool initiator;
-	int pending;
 	struct work_struct work;
 	struct delayed_work timer;
 	unsigned long deadline;
+	struct rnic_place place;
 	struct iw_cm_id *cm_id;
 	struct rnic_listener *listener;
 	u32 id;
 	struct rnic_qp *qp;
+	struct list_head of_qp;
 	struct mpa_offer own;
 	struct mpa_frame req;
 	struct mpa_frame rep;
@@ -89,7 +92,7 @@ struct rnic_ep {
 	u16 pd_len;
 	bool graceful;
 	bool last_words;
-	unsigned long linger_until;
+	unsigned long until;
 	struct page *tail;
 	u32 tail_off;
 	u32 tail_len;
@@ -128,8 +131,9 @@ bool rnic_ep_expired(const struct rnic_ep *ep);
 void rnic_ep_opened(struct rnic_ep *ep);
 struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id);
 int rnic_ep_publish(struct rnic_ep *ep);
-void rnic_ep_cut_short(struct rnic_dev *dev, const struct rnic_qp *qp,
-		       const struct rnic_listener *l);
+void rnic_ep_join_qp(struct rnic_ep *ep);
+void rnic_ep_cut_qp(struct rnic_qp *qp);
+void rnic_ep_cut_listener(struct rnic_listener *l);
 void rnic_ep_kill_all(struct rnic_dev *dev);
 
 /* Context: process; any when it is not the last reference. */
@@ -165,6 +169,6 @@ int rnic_cm_request(struct rnic_ep *ep);
 void rnic_cm_reply(struct rnic_ep *ep, int status);
 void rnic_cm_established(struct rnic_ep *ep);
 void rnic_cm_close(struct rnic_ep *ep);
-int rnic_cm_start_connect(struct rnic_ep *ep);
+int rnic_cm_connect_again(struct rnic_ep *ep);
 
 #endif

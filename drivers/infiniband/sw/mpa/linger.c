@@ -41,7 +41,7 @@ static void drop_tail(struct rnic_ep *ep)
 void rnic_linger_start(struct rnic_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
-	ep->linger_until = jiffies + msecs_to_jiffies(LINGER_MAX_MS);
+	ep->until = jiffies + msecs_to_jiffies(LINGER_MAX_MS);
 	rnic_ep_disarm(ep);
 	rnic_ep_arm(ep, LINGER_MS);
 	rnic_ep_kick(ep);
@@ -50,7 +50,7 @@ void rnic_linger_start(struct rnic_ep *ep)
 /* Something moved: the peer has its time anew, while there is any. */
 static void give_time(struct rnic_ep *ep)
 {
-	long left = ep->linger_until - jiffies;
+	long left = ep->until - jiffies;
 
 	if (left > 0)
 		rnic_ep_arm(ep, min_t(u32, LINGER_MS, jiffies_to_msecs(left)));

@@ -33,7 +33,7 @@
 #include "qp.h"
 #include "stream.h"
 
-/* How long after a failed accept, or with no room, to try again. */
+/* How long after a failed accept to try again. */
 #define ACCEPT_AGAIN	msecs_to_jiffies(100)
 /* Connections taken in one go. */
 #define ACCEPTS		16
@@ -48,6 +48,7 @@
  * @s:		socket
  * @work:	accepts
  * @full:	calls wait, for the device of the first has no room
+ * @again:	in jiffies, how long after that, or after a failed accept, to try again
  * @listeners:	devices
  */
 struct rnic_port {
@@ -59,6 +60,7 @@ struct rnic_port {
 	struct rnic_sock s;
 	struct delayed_work work;
 	bool full;
+	long again;
 	struct list_head listeners;
 };
 
@@ -150,8 +152,6 @@ static struct rnic_ep *responder(struct rnic_listener *l)
 
 	if (!ep)
 		return NULL;
-	atomic_inc(&l->dev->cm.pending);
-	ep->pending = 1;
 	WRITE_ONCE(ep->listener, l);
 	return ep;
 }
@@ -162,9 +162,12 @@ static struct rnic_ep *responder(struct rnic_listener *l)
  * Return: the endpoint with a reference, or NULL: for want of memory.
  */
 static struct rnic_ep *welcome(struct rnic_port *port, struct rnic_listener *l,
-			       const struct rnic_sock *s)
+			       const struct rnic_sock *s,
+			       const struct sockaddr_storage *remote)
 {
 	struct mem_cgroup *old = set_active_memcg(compat_sock_memcg(port->s.sock->sk));
+	struct rnic_settings *set = &l->dev->set;
+	u32 all = READ_ONCE(set->startup_timeout_ms);
 	struct rnic_ep *ep = responder(l);
 
 	set_active_memcg(old);
@@ -173,16 +176,13 @@ static struct rnic_ep *welcome(struct rnic_port *port, struct rnic_listener *l,
 	rnic_ep_get(ep);
 	mutex_lock(&ep->lock);
 	ep->s = *s;
+	rnic_sock_keepalive(&ep->s, READ_ONCE(set->keepalive_s));
 	rnic_sock_hook(&ep->s, rnic_ep_sock_event);
-	rnic_ep_arm(ep, READ_ONCE(ep->dev->set.startup_timeout_ms));
+	ep->until = jiffies + msecs_to_jiffies(all);
+	rnic_ep_arm(ep, min(all, READ_ONCE(set->request_timeout_ms)));
+	rnic_room_enter(ep, remote);
 	mutex_unlock(&ep->lock);
 	return ep;
-}
-
-/* Half-open startups are bounded, so that silent peers cannot fill memory. */
-static bool has_room(const struct rnic_dev *dev)
-{
-	return atomic_read(&dev->cm.pending) < READ_ONCE(dev->set.max_pending);
 }
 
 /* @busy: the device of the call that waits first, which has no room, or NULL */
@@ -198,8 +198,9 @@ static void set_full(struct rnic_port *port, struct rnic_dev *busy)
 
 /*
  * Accept the call that waits first, for the device it is meant for. Without room there it
- * stays in TCP's queue, and others behind it. Were it accepted, and closed, the caller would
- * take us for one that knows revision 1 only (P2P-47). One for no device of ours is closed.
+ * stays in TCP's queue, and others behind it, until somebody gives way. Were it accepted,
+ * and closed, the caller would take us for one that knows revision 1 only (P2P-47). One for
+ * no device of ours is closed.
  *
  * Return: the endpoint with a reference, NULL when the call was closed, or an error:
  * -EAGAIN without a call, and one that comes is told; -EBUSY without room, or for a call
@@ -207,25 +208,26 @@ static void set_full(struct rnic_port *port, struct rnic_dev *busy)
  */
 static struct rnic_ep *take_call(struct rnic_port *port)
 {
-	struct sockaddr_storage local;
+	struct sockaddr_storage local, remote;
 	struct rnic_ep *ep = NULL;
 	struct rnic_sock s = {};
 	struct rnic_listener *l;
-	bool room;
+	long wait;
 	int ret;
 
 	lockdep_assert_held(&ports_lock);
-	ret = rnic_sock_call(&port->s, &local);
+	ret = rnic_sock_call(&port->s, &local, &remote);
 	if (ret) {
 		set_full(port, NULL);
 		return ERR_PTR(ret);
 	}
 	l = choose(port, &local);
-	room = !l || has_room(l->dev);
-	set_full(port, room ? NULL : l->dev);
-	ret = room ? rnic_sock_accept(&port->s, &s) : -EBUSY;
+	wait = l ? rnic_room_make(l, &remote) : 0;
+	set_full(port, wait ? l->dev : NULL);
+	port->again = wait ? wait : ACCEPT_AGAIN;
+	ret = wait ? -EBUSY : rnic_sock_accept(&port->s, &s);
 	if (!ret && l)
-		ep = welcome(port, l, &s);
+		ep = welcome(port, l, &s, &remote);
 	if (ep)
 		return ep;
 	rnic_sock_close(&s);
@@ -295,7 +297,7 @@ static void port_work(struct work_struct *work)
 
 	memalloc_noio_restore(noio);
 	if (ret != -EAGAIN)
-		queue_delayed_work(rnic_startup_wq, &port->work, ret ? ACCEPT_AGAIN : 0);
+		queue_delayed_work(rnic_startup_wq, &port->work, ret ? port->again : 0);
 }
 
 static void port_event(struct rnic_sock *s, enum rnic_sock_event event)
@@ -448,6 +450,7 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	kref_init(&l->ref);
 	l->dev = dev;
 	l->cm_id = cm_id;
+	rnic_crowd_init(&l->silent);
 	ndev = rnic_dev_netdev(dev);
 	ret = listen_on(l, ndev, backlog);
 	dev_put(ndev);
@@ -477,7 +480,7 @@ int rnic_cm_destroy_listen(struct iw_cm_id *cm_id)
 
 	if (l->port)
 		listener_remove(l);
-	rnic_ep_cut_short(l->dev, NULL, l);
+	rnic_ep_cut_listener(l);
 	cm_id->provider_data = NULL;
 	rnic_listener_put(l);
 	return 0;

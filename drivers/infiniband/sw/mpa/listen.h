@@ -8,17 +8,21 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 
+#include "room.h"
+
 struct iw_cm_id;
 struct rnic_dev;
 struct rnic_port;
 
 /**
  * struct rnic_listener - one device listening for one iw_cm_id
- * @ref:	one while listening, one per connection that was not reported yet
+ * @ref:	one while listening, one per connection that is not accepted or over yet
  * @node:	entry in the port's list, under the lock of all ports
  * @port:	the port, or NULL: it hears nothing
  * @dev:	device
  * @cm_id:	whom to tell of requests, with a reference
+ * @silent:	its startups that wait for a Request, under @dev->cm.ep_lock
+ * @asked:	how many wait for the program, likewise
  */
 struct rnic_listener {
 	struct kref ref;
@@ -26,6 +30,8 @@ struct rnic_listener {
 	struct rnic_port *port;
 	struct rnic_dev *dev;
 	struct iw_cm_id *cm_id;
+	struct rnic_crowd silent;
+	u32 asked;
 };
 
 void rnic_listener_put(struct rnic_listener *l);

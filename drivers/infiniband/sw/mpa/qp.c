@@ -89,6 +89,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	refcount_set(&qp->refs, 1);
 	init_completion(&qp->idle);
 	spin_lock_init(&qp->lock);
+	INIT_LIST_HEAD(&qp->startups);
 	spin_lock_init(&qp->sq_lock);
 	spin_lock_init(&qp->rq_lock);
 	INIT_WORK(&qp->work, rnic_qp_work);
@@ -223,9 +224,13 @@ int rnic_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 		synchronize_rcu_expedited();
 	rnic_qp_error(qp);
 	rnic_qp_rem_ref(ibqp);
-	/* It may be in the middle of a startup, which would take its time. */
-	while (!wait_for_completion_timeout(&qp->idle, HZ / 10))
-		rnic_ep_cut_short(dev, qp, NULL);
+	/*
+	 * It may be in the middle of a startup, which would take its time, or be found by one
+	 * that begins at this moment.
+	 */
+	do
+		rnic_ep_cut_qp(qp);
+	while (!wait_for_completion_timeout(&qp->idle, HZ / 10));
 	/*
 	 * Each of the two may have queued the other. The worker's last upcall may have made
 	 * the consumer post, and the tasklet wakes the worker.

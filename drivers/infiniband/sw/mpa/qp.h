@@ -180,6 +180,7 @@ struct rnic_rx {
  * @found:	who found it by its number and has no reference yet
  * @lock:	protects @state, @ep, @busy, @setup, @begun and @parted; BH off
  * @state:	see rnic_qp_modify()
+ * @startups:	endpoints that start a connection for it, under the device's ep_lock
  * @ep:		connection, with a reference, or NULL; cleared with the socket
  *		locked too, so whoever holds that may go on
  * @busy:	has or had a connection since RESET
@@ -232,6 +233,7 @@ struct rnic_qp {
 	atomic_t found;
 	spinlock_t lock; /* see above */
 	enum ib_qp_state state;
+	struct list_head startups;
 	struct rnic_ep *ep;
 	bool busy;
 	bool setup;
@@ -349,6 +351,7 @@ struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn);
 /* restrack.c */
 int rnic_qp_show(struct sk_buff *msg, struct ib_qp *ibqp);
 /* attach.c: connection */
+bool rnic_qp_is_free(struct rnic_qp *qp);
 int rnic_qp_attach(struct rnic_qp *qp, struct rnic_ep *ep, const struct mpa_agreed *agreed,
 		   bool open);
 void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs);

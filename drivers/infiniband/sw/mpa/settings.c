@@ -10,6 +10,9 @@
 
 #include "dev.h"
 
+/* TCP takes no more. */
+#define KEEPALIVE_S_MAX	32767
+
 static const struct {
 	const char *name;
 	u8 bit;
@@ -192,6 +195,56 @@ static ssize_t startup_timeout_ms_store(struct device *device,
 }
 static DEVICE_ATTR_RW(startup_timeout_ms);
 
+static ssize_t request_timeout_ms_show(struct device *device,
+				       struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(settings(device)->request_timeout_ms));
+}
+
+static ssize_t request_timeout_ms_store(struct device *device,
+					struct device_attribute *attr,
+					const char *buf, size_t count)
+{
+	u32 val;
+	int ret = parse(buf, 100, 600000, &val);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(settings(device)->request_timeout_ms, val);
+	return count;
+}
+static DEVICE_ATTR_RW(request_timeout_ms);
+
+static ssize_t keepalive_s_show(struct device *device,
+				struct device_attribute *attr, char *buf)
+{
+	s32 val = READ_ONCE(settings(device)->keepalive_s);
+
+	if (val <= 0)
+		return sysfs_emit(buf, "%s\n", val ? "off" : "default");
+	return sysfs_emit(buf, "%d\n", val);
+}
+
+static ssize_t keepalive_s_store(struct device *device,
+				 struct device_attribute *attr,
+				 const char *buf, size_t count)
+{
+	u32 val = 0;
+	int ret;
+
+	if (sysfs_streq(buf, "off")) {
+		val = -1;
+	} else if (!sysfs_streq(buf, "default")) {
+		ret = parse(buf, 1, KEEPALIVE_S_MAX, &val);
+		if (ret)
+			return ret;
+	}
+	WRITE_ONCE(settings(device)->keepalive_s, val);
+	return count;
+}
+static DEVICE_ATTR_RW(keepalive_s);
+
 static ssize_t max_pending_show(struct device *device,
 				struct device_attribute *attr, char *buf)
 {
@@ -220,6 +273,8 @@ static struct attribute *settings_attrs[] = {
 	&dev_attr_rtr.attr,
 	&dev_attr_rtr_frame.attr,
 	&dev_attr_startup_timeout_ms.attr,
+	&dev_attr_request_timeout_ms.attr,
+	&dev_attr_keepalive_s.attr,
 	&dev_attr_max_pending.attr,
 	NULL
 };
@@ -242,5 +297,7 @@ void rnic_settings_init(struct rnic_settings *set)
 	set->rtr = MPA_RTR_ALL;
 	set->rtr_frame = false;
 	set->startup_timeout_ms = 10000;
+	set->request_timeout_ms = 2000;
+	set->keepalive_s = 0;
 	set->max_pending = 1024;
 }

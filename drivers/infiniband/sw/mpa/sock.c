@@ -15,7 +15,9 @@
  * in process context when no one else can reach it. Unhooking takes
  * sk_callback_lock for writing, so no callback is running afterwards.
  */
+#include <linux/memcontrol.h>
 #include <linux/net.h>
+#include <linux/security.h>
 #include <net/inet_connection_sock.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
@@ -157,6 +159,29 @@ static void answer_at_once(struct sock *sk)
 }
 
 /*
+ * A socket of the kernel's has lock classes of its own, so that lockdep does not take what
+ * is done under ours for what programs do under theirs. But security modules and BPF do
+ * not look at one, and take it for the kernel's. So another one is asked for, as the
+ * caller's, who may not have it; ours is labelled like that one, and so are its children.
+ * The caller is the program, or a thread of the kernel for a consumer in there, which
+ * may have sockets.
+ */
+static int create_labelled(struct rnic_sock *s, struct net *net, sa_family_t family)
+{
+	struct socket *callers;
+	int ret;
+
+	ret = __sock_create(net, family, SOCK_STREAM, IPPROTO_TCP, &callers, 0);
+	if (ret)
+		return ret;
+	ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, &s->sock);
+	if (!ret)
+		security_sk_clone(callers->sk, s->sock->sk);
+	sock_release(callers);
+	return ret;
+}
+
+/*
  * Options of every socket of ours. The socket pins its namespace like a user's
  * would: a kernel socket by itself does not, and TCP timers would outlive it.
  */
@@ -168,7 +193,7 @@ static int create(struct rnic_sock *s, struct net *net, sa_family_t family)
 	/* It may be on its way out, with the network device still in it. */
 	if (!maybe_get_net(net))
 		return -ENODEV;
-	ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, &s->sock);
+	ret = create_labelled(s, net, family);
 	if (ret) {
 		put_net(net);
 		return ret;
@@ -240,9 +265,9 @@ err:
  * @tos:	type of service, or -1
  * @event:	RNIC_SOCK_STATE tells when the connection stands or failed
  *
- * The local port was chosen by rdma_cm in a port space of its own. When TCP
- * cannot have it just now any other will do: the peer never learns which one
- * was meant.
+ * The local port was chosen by rdma_cm in a port space of its own, where it does not
+ * know net.ipv4.ip_local_reserved_ports. When TCP cannot have it just now, or it is
+ * reserved, any other will do: the peer never learns which one was meant.
  *
  * Context: process.
  * Return: 0 when TCP is on its way, else -errno and no socket.
@@ -250,17 +275,43 @@ err:
 int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
 		      struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event)
 {
+	/* An IPv6 address has its port in the same place. */
+	u16 port = ntohs(((struct sockaddr_in *)local)->sin_port);
 	struct sockaddr_storage any = *local;
-	int ret;
+	int ret = -EADDRINUSE;
 
-	ret = try_connect(s, net, local, remote, tos, event);
+	if (!inet_is_local_reserved_port(net, port))
+		ret = try_connect(s, net, local, remote, tos, event);
 	if (ret != -EADDRINUSE && ret != -EADDRNOTAVAIL)
 		return ret;
-	if (any.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&any)->sin6_port = 0;
-	else
-		((struct sockaddr_in *)&any)->sin_port = 0;
+	((struct sockaddr_in *)&any)->sin_port = 0;
 	return try_connect(s, net, &any, remote, tos, event);
+}
+
+/**
+ * rnic_sock_reconnect() - start to connect to the same peer once more
+ * @s:		a socket that was connected
+ * @remote:	the peer
+ *
+ * It stays the socket of whoever called rnic_sock_connect(), with his label, his memory
+ * cgroup, and the local port.
+ *
+ * Context: process, socket lock not held.
+ * Return: 0 when TCP is on its way, else -errno.
+ */
+int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
+{
+	struct sockaddr_storage none = { .ss_family = AF_UNSPEC };
+	int ret;
+
+	ret = kernel_connect(s->sock, (struct sockaddr *)&none, addr_len(&none), 0);
+	if (ret)
+		return ret;
+	/* How the last connection ended is known. */
+	sock_error(s->sock->sk);
+	answer_at_once(s->sock->sk);
+	ret = kernel_connect(s->sock, (struct sockaddr *)remote, addr_len(remote), O_NONBLOCK);
+	return ret == -EINPROGRESS ? 0 : ret;
 }
 
 /**
@@ -302,6 +353,54 @@ err:
 	return ret;
 }
 
+#ifdef CONFIG_MEMCG
+/* Accepting charges whoever accepts, which is a worker here: nobody. */
+static void get_memcg(struct rnic_sock *s, const struct sock *listener)
+{
+	struct mem_cgroup *memcg = listener->sk_memcg;
+
+	if (memcg && css_tryget(&memcg->css))
+		s->memcg = memcg;
+}
+
+static void put_memcg(struct rnic_sock *s)
+{
+	if (s->memcg)
+		css_put(&s->memcg->css);
+	s->memcg = NULL;
+}
+
+/**
+ * rnic_sock_charge() - from now on its memory is the listener's cgroup's
+ * @s:	an accepted socket, locked by a process; nothing was sent yet
+ *
+ * What the socket has already would be given back to a cgroup that was never charged for
+ * it. So this waits for a moment when it has nothing, as after the first frame was read.
+ */
+void rnic_sock_charge(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	if (!s->memcg || sk->sk_memcg || sk_rmem_alloc_get(sk) || sk->sk_wmem_queued)
+		return;
+	sk_mem_reclaim(sk);
+	sk->sk_memcg = s->memcg;
+	s->memcg = NULL;
+}
+#else
+static void get_memcg(struct rnic_sock *s, const struct sock *listener)
+{
+}
+
+static void put_memcg(struct rnic_sock *s)
+{
+}
+
+void rnic_sock_charge(struct rnic_sock *s)
+{
+}
+#endif
+
 /**
  * rnic_sock_accept() - take one connection from a listener
  * @listener:	a listening socket
@@ -332,6 +431,7 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 		return -EBUSY;
 	}
 	set_options(sk);
+	get_memcg(s, listener->sock->sk);
 	/* It goes with the type of service, which is inherited. */
 	sk->sk_priority = listener->sock->sk->sk_priority;
 	/* A child inherits our callbacks from the listener, not the originals. */
@@ -340,6 +440,29 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 	s->state_change = listener->state_change;
 	s->error_report = listener->error_report;
 	return 0;
+}
+
+/**
+ * rnic_sock_keepalive() - have TCP find out whether an idle peer is still there
+ * @s:		a socket that connects or is connected
+ * @seconds:	idle time before the first question, and between two that are not answered;
+ *		0: the namespace's sysctls say that, -1: never
+ *
+ * How many questions, tcp_keepalive_probes says. Then RNIC_SOCK_STATE reports ETIMEDOUT.
+ *
+ * Context: process, socket lock not held.
+ */
+void rnic_sock_keepalive(struct rnic_sock *s, int seconds)
+{
+	struct sock *sk = s->sock->sk;
+
+	if (seconds < 0)
+		return;
+	if (seconds) {
+		tcp_sock_set_keepidle(sk, seconds);
+		tcp_sock_set_keepintvl(sk, seconds);
+	}
+	sock_set_keepalive(sk);
 }
 
 /**
@@ -356,6 +479,7 @@ void rnic_sock_close(struct rnic_sock *s)
 	if (!s->sock)
 		return;
 	rnic_sock_unhook(s);
+	put_memcg(s);
 	sock_release(s->sock);
 	s->sock = NULL;
 }

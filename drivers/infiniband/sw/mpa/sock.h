@@ -10,6 +10,7 @@
 #include <linux/socket.h>
 #include <linux/types.h>
 
+struct mem_cgroup;
 struct sock;
 
 /**
@@ -33,6 +34,8 @@ enum rnic_sock_event {
  * @write_space: likewise
  * @state_change: likewise
  * @error_report: likewise
+ * @memcg:	memory cgroup, with a reference, of the listener that it was accepted from,
+ *		until rnic_sock_charge()
  * @mtu:	path MTU that rnic_sock_emss() saw last
  * @mss_clamp:	largest segment the peer takes, or 0 before rnic_sock_emss()
  */
@@ -43,6 +46,7 @@ struct rnic_sock {
 	void (*write_space)(struct sock *sk);
 	void (*state_change)(struct sock *sk);
 	void (*error_report)(struct sock *sk);
+	struct mem_cgroup *memcg;
 	u32 mtu;
 	u16 mss_clamp;
 };
@@ -51,9 +55,12 @@ typedef void (*rnic_sock_event_fn)(struct rnic_sock *s, enum rnic_sock_event eve
 
 int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
 		      struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event);
+int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote);
 int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
 		     bool v6only, int tos, int backlog, rnic_sock_event_fn event);
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
+void rnic_sock_charge(struct rnic_sock *s);
+void rnic_sock_keepalive(struct rnic_sock *s, int seconds);
 void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);
 void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event);
 void rnic_sock_unhook(struct rnic_sock *s);
@@ -62,7 +69,8 @@ void rnic_sock_abort(struct rnic_sock *s);
 void rnic_sock_shut(struct rnic_sock *s);
 
 /* addr.c */
-int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local);
+int rnic_sock_call(const struct rnic_sock *listener, struct sockaddr_storage *local,
+		   struct sockaddr_storage *remote);
 int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 

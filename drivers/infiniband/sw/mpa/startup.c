@@ -10,8 +10,9 @@
  *	carry_out()	the actions, in order
  *	enter()		the next state
  *
- * One deadline covers the whole startup (NEG-35). It also bounds how long a
- * Request waits for the consumer, so a Request that iw_cm dropped is not kept.
+ * One deadline covers the whole startup (NEG-35), a nearer one the peer's Request. It
+ * also bounds how long a Request waits for the consumer, so a Request that iw_cm dropped
+ * is not kept.
  */
 #include <linux/bitops.h>
 #include <linux/slab.h>
@@ -30,24 +31,24 @@ static int do_request(struct rnic_ep *ep, int status)
 }
 
 /*
- * RFC 6581 section 10: without the enhancements. The deadline goes on. Whether
- * TCP can be asked at all is looked at as always, in tcp_progress().
+ * RFC 6581 section 10: without the enhancements. The deadline goes on. The socket is the
+ * caller's, and only he can make one, so it is used again.
  */
 static int do_retry(struct rnic_ep *ep, int status)
 {
-	rnic_sock_close(&ep->s);
 	ep->own.rev = 1;
 	mpa_request(&ep->req, &ep->own, ep->pd_len);
-	rnic_cm_start_connect(ep);
-	/* Where there is no socket nobody reports that. */
-	rnic_ep_kick(ep);
-	return 0;
+	return rnic_cm_connect_again(ep);
 }
 
 static int do_ask(struct rnic_ep *ep, int status)
 {
-	int ret = rnic_ep_publish(ep);
+	int ret = rnic_room_ask(ep);
 
+	if (ret)
+		rnic_stat_inc(ep->dev, RNIC_STAT_BACKLOG_OVERFLOW);
+	else
+		ret = rnic_ep_publish(ep);
 	return ret ? ret : rnic_cm_request(ep);
 }
 
@@ -92,6 +93,7 @@ static int do_reply(struct rnic_ep *ep, int status)
 /*
  * With the consumer's Private Data if it was the consumer who rejected. What TCP has of it
  * arrives, however long that takes: without it the caller would take us for an old peer.
+ * A peer could have many that linger, so they are counted.
  */
 static int do_reject(struct rnic_ep *ep, int status)
 {
@@ -100,6 +102,7 @@ static int do_reject(struct rnic_ep *ep, int status)
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, true, status ? 0 : ep->pd_len);
 	ep->graceful = !rnic_frame_send(ep, &ep->rep, ep->pd);
 	ep->last_words = true;
+	rnic_room_rejected(ep);
 	return 0;
 }
 
@@ -193,6 +196,9 @@ static void count(struct rnic_ep *ep, enum mpa_event event)
 	case MPA_ON_TIME_OVER:
 		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_TIMEOUT);
 		break;
+	case MPA_ON_EVICTED:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_EVICTED);
+		break;
 	case MPA_ON_TCP_UP:
 	case MPA_ON_REQUEST:
 		break;
@@ -269,8 +275,6 @@ static bool too_much(const struct mpa_frame *f)
 static enum mpa_event tcp_progress(struct rnic_ep *ep, int *status)
 {
 	*status = -ECONNREFUSED;
-	if (!ep->s.sock)
-		return MPA_ON_TCP_FAILED;
 	if (rnic_sock_established(&ep->s))
 		return MPA_ON_TCP_UP;
 	if (!rnic_sock_peer_closed(&ep->s) && !rnic_sock_error(&ep->s))
@@ -352,6 +356,8 @@ static enum mpa_event frame_progress(struct rnic_ep *ep, int *status)
 
 	rnic_sock_lock(&ep->s);
 	ret = rnic_frame_read(ep, due[ep->state].kind);
+	if (ret > 0)
+		rnic_sock_charge(&ep->s);
 	closed = rnic_sock_peer_closed(&ep->s);
 	err = rnic_sock_error(&ep->s);
 	rnic_sock_unlock(&ep->s);
@@ -394,7 +400,7 @@ static bool cut_short(struct rnic_ep *ep)
 {
 	enum mpa_event cut = READ_ONCE(ep->cut);
 
-	if (cut && !rnic_startup(ep, cut, -ECONNABORTED))
+	if (cut && cut != MPA_ON_EVICTED && !rnic_startup(ep, cut, -ECONNABORTED))
 		return true;
 	return ep->state != MPA_LINGER && rnic_ep_expired(ep) &&
 	       !rnic_startup(ep, MPA_ON_TIME_OVER, -ETIMEDOUT);
@@ -414,6 +420,9 @@ void rnic_startup_look(struct rnic_ep *ep)
 
 	if (!cut_short(ep)) {
 		event = happened(ep, &status);
+		/* Who has to give way is heard before. */
+		if (!event)
+			event = READ_ONCE(ep->cut);
 		if (event)
 			rnic_startup(ep, event, status);
 	}

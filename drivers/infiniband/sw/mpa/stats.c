@@ -39,6 +39,7 @@ static const struct rdma_stat_desc stat_descs[] = {
 	[RNIC_STAT_STARTUPS_TIMEOUT]	= { .name = "startups_timeout" },
 	[RNIC_STAT_STARTUPS_FALLBACK]	= { .name = "startups_fallback" },
 	[RNIC_STAT_STARTUPS_REJECTED]	= { .name = "startups_rejected" },
+	[RNIC_STAT_STARTUPS_EVICTED]	= { .name = "startups_evicted" },
 	[RNIC_STAT_PENDING_OVERFLOW]	= { .name = "pending_overflow" },
 	[RNIC_STAT_BACKLOG_OVERFLOW]	= { .name = "backlog_overflow" },
 	[RNIC_STAT_CONN_RESET]		= { .name = "conn_reset" },

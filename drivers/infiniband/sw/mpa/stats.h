@@ -29,7 +29,8 @@
  * @RNIC_STAT_STARTUPS_TIMEOUT: startups given up for time
  * @RNIC_STAT_STARTUPS_FALLBACK: asked again with MPA revision 1
  * @RNIC_STAT_STARTUPS_REJECTED: rejected, by either side
- * @RNIC_STAT_PENDING_OVERFLOW: a call found max_pending startups open
+ * @RNIC_STAT_STARTUPS_EVICTED: silent peers that others had to make room for
+ * @RNIC_STAT_PENDING_OVERFLOW: a call has to wait for room
  * @RNIC_STAT_BACKLOG_OVERFLOW: refused since a listener's backlog is full
  * @RNIC_STAT_CONN_RESET: connections that ended without a close
  * @RNIC_STAT_CQ_OVERFLOW: completions that found their CQ full
@@ -61,6 +62,7 @@ enum rnic_stat {
 	RNIC_STAT_STARTUPS_TIMEOUT,
 	RNIC_STAT_STARTUPS_FALLBACK,
 	RNIC_STAT_STARTUPS_REJECTED,
+	RNIC_STAT_STARTUPS_EVICTED,
 	RNIC_STAT_PENDING_OVERFLOW,
 	RNIC_STAT_BACKLOG_OVERFLOW,
 	RNIC_STAT_CONN_RESET,

@@ -50,6 +50,7 @@ static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 		[MPA_ON_TIME_OVER]	= TO(DONE, 0),
 		[MPA_ON_CONSUMER_GONE]	= TO(DONE, 0),
 		[MPA_ON_DEVICE_GONE]	= TO(DONE, 0),
+		[MPA_ON_EVICTED]	= TO(DONE, 0),
 	},
 	[MPA_WAIT_CONSUMER] = {
 		[MPA_ON_CLOSED]		= TO(DONE, 0),
@@ -69,6 +70,7 @@ static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 		[MPA_ON_FLUSHED]	= TO(DONE, 0),
 		[MPA_ON_TIME_OVER]	= TO(DONE, DO(ABORT)),
 		[MPA_ON_DEVICE_GONE]	= TO(DONE, DO(ABORT)),
+		[MPA_ON_EVICTED]	= TO(DONE, DO(ABORT)),
 	},
 };
 
