@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Memory regions: what a peer can find out of them, and what it can do to them.
 
-MEMPROBE=$TOP/build/memprobe/$(uname -r)/memprobe.ko
+MEMPROBE=$KMOD/memprobe.ko
 MEMPROBE_ADDRESS=10.77.9.1
 
 # capture_here NETDEV: capture(), in the initial namespace
@@ -29,7 +29,7 @@ nothing_refused() {
 	done
 }
 
-# memprobe TEST: a kernel consumer (kern/) tests itself, over a device on an interface of
+# memprobe TEST: a kernel consumer (kmod/) tests itself, over a device on an interface of
 # the initial namespace.
 memprobe() {
 	dirty
