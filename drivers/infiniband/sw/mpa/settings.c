@@ -291,13 +291,12 @@ const struct attribute_group rnic_settings_group = {
  */
 void rnic_settings_init(struct rnic_settings *set)
 {
-	set->crc = true;
-	set->markers = false;
-	set->rev = MPA_REV_MAX;
-	set->rtr = MPA_RTR_ALL;
-	set->rtr_frame = false;
-	set->startup_timeout_ms = 10000;
-	set->request_timeout_ms = 2000;
-	set->keepalive_s = 0;
-	set->max_pending = 1024;
+	*set = (struct rnic_settings) {
+		.crc = true,
+		.rev = MPA_REV_MAX,
+		.rtr = MPA_RTR_ALL,
+		.startup_timeout_ms = 10000,
+		.request_timeout_ms = 2000,
+		.max_pending = 1024,
+	};
 }
