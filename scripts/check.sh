@@ -41,6 +41,7 @@ LEFT_OUT_DEBUG=(
 CANNOT_DEBUG=(
 	'tcp_sockmap:that kernel has no BPF'
 	'callers_sockets:that kernel has no BPF'
+	'callers_memory:that kernel has no memory cgroups'
 	'limits_memory_*:that kernel has no memory cgroups'
 	'limits_stock_offline:that kernel has one processor'
 )

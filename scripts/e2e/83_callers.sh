@@ -42,7 +42,7 @@ callers_fallback() {
 }
 
 sock_memory() { awk '$1 == "sock" { print $2 }' "$STATE/cgroup/charged/memory.stat"; }
-charged() { [ "$(sock_memory)" -ge 40000 ]; }
+pays_for_socket() { [ "$(sock_memory)" -ge 40000 ]; }
 
 # What arrives and cannot be used yet, for the FPDU is not whole, stays with TCP.
 scenario callers_memory 40 "the memory of an accepted connection is charged to the server's cgroup"
@@ -60,7 +60,7 @@ callers_memory() {
 		exec rping -s -P -V -a '$B4' -p '$PORT'"
 	start sender a env PORT="$PORT" PYTHONDONTWRITEBYTECODE=1 \
 		python3 "$HERE/unfinished.py" "$B4"
-	wait_for 10 charged
+	wait_for 10 pays_for_socket
 	stop sender || :
-	wait_for 10 not charged
+	wait_for 10 not pays_for_socket
 }

@@ -33,28 +33,3 @@ startups_reserved() {
 	b sysctl -qw net.ipv4.ip_local_reserved_ports=20000-20029
 	peer local reserved
 }
-
-# In exclusive mode a device may move to another namespace. While it does nobody can get
-# hold of it.
-scenario startups_netns 60 "a device changes its namespace while its interface goes: it goes too"
-startups_netns() {
-	dirty
-	topo_down
-	until_true 10 rdma system set netns exclusive || fail "no exclusive mode"
-	# shellcheck disable=SC2064 # these
-	trap "ip netns del n 2>/dev/null || :; rdma system set netns shared" EXIT
-	for _ in {1..20}; do
-		ip link add d0 type dummy
-		rdma link add mpa9 type "$TYPE" netdev d0
-		ip netns add n
-		rdma dev set mpa9 netns n >/dev/null 2>&1 &
-		ip link del d0
-		wait $! || :
-		wait_for 10 gone_everywhere
-		ip netns del n
-	done
-}
-
-gone_everywhere() {
-	[[ "$(rdma dev show) $(ip netns exec n rdma dev show)" != *mpa9* ]]
-}

@@ -85,6 +85,8 @@ static int do_attach_open(struct rnic_ep *ep, int status)
  */
 static int do_reply(struct rnic_ep *ep, int status)
 {
+	/* The next caller may see the Reply, and expect the place. */
+	rnic_room_leave(ep);
 	if (rnic_frame_send(ep, &ep->rep, ep->pd))
 		rnic_qp_lost(ep->qp, ep);
 	return 0;
