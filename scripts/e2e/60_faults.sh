@@ -117,14 +117,14 @@ is_shown() {
 	[ "${value:-0}" -ge "$3" ] && [ "${value:-0}" -le "$4" ]
 }
 
-scenario resource_qp 40 "rdma resource tells what a connection waits for when nothing comes back"
+scenario resource_qp 70 "rdma resource tells what a connection waits for when nothing comes back"
 resource_qp() {
 	dirty
 	modprobe sch_netem
 	new_port
 	serve server b ib_read_bw -R -F -p "$PORT" -s 4194304 -o 4 -n 100000
 	start client a ib_read_bw -R -F -p "$PORT" -s 4194304 -o 4 -n 100000 "$B4"
-	wait_for 10 is_shown mpa0 taken 5 200
+	wait_for 40 is_shown mpa0 taken 5 200 # both poll, and leave little of two processors
 	tc -n b qdisc add dev vb root netem loss 100%
 	wait_for 10 is_shown mpa0 reads_out 4 4	# as many as the client may ask for
 	wait_for 10 is_shown mpa1 reads_in 2 3	# one is being answered, and one may be in TCP
