@@ -132,13 +132,10 @@ static bool put_current(struct stock *st, const struct rnic_chunk *chunk)
 	return false;
 }
 
-/* This CPU's. A task that is moved to another one meanwhile has the lock, that is enough. */
-static struct stock *lock_stock(bool big)
+/* This CPU's. A task that is moved to another one meanwhile takes the lock, that is enough. */
+static struct stock *find_stock(bool big)
 {
-	struct stock *st = &raw_cpu_ptr(stocks)->of[big];
-
-	spin_lock_bh(&st->lock);
-	return st;
+	return &raw_cpu_ptr(stocks)->of[big];
 }
 
 /**
@@ -153,8 +150,9 @@ static struct stock *lock_stock(bool big)
  */
 bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
 {
-	struct stock *st = lock_stock(big);
+	struct stock *st = find_stock(big);
 
+	spin_lock_bh(&st->lock);
 	if (chunk->page) {
 		retire(st, chunk->page, big);
 		take_empty(st, chunk, big);
@@ -203,7 +201,8 @@ void rnic_chunk_put(struct rnic_chunk *chunk)
 
 	if (!chunk->page)
 		return;
-	st = lock_stock(big);
+	st = find_stock(big);
+	spin_lock_bh(&st->lock);
 	if (!put_current(st, chunk))
 		retire(st, chunk->page, big);
 	spin_unlock_bh(&st->lock);
