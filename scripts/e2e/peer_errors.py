@@ -47,7 +47,8 @@ def terminates():
         for what, error, moves, make in wrong():
             for piece in None, 1:
                 print(what, flush=True)
-                with opened() as conn:
+                with opened() as conn, \
+                        Moves(rx_send=1, tx_terminate=1, **{moves: 1}):     # the echo's
                     conn.echo(4)
                     program.seen()
                     ulpdu = make(conn)
@@ -56,12 +57,11 @@ def terminates():
                     # a good one in the same segment; nothing of it arrives (ERR-09)
                     good = conn.build(untagged(SEND, 2, b"good")) + \
                         conn.build(untagged(SEND, 3, b"good"))
-                    with Moves(rx_send=0, tx_terminate=1, **{moves: 1}):
-                        if piece:
-                            conn.send(bad, 1)
-                        else:
-                            conn.send(bad + good)
-                        conn.terminated(error, good)
+                    if piece:
+                        conn.send(bad, 1)
+                    else:
+                        conn.send(bad + good)
+                    conn.terminated(error, good)
                     program.expect("DISCONNECTED")
 
 

@@ -112,14 +112,14 @@ def bad_markers():
     with serving():
         for c in C, 0:
             with settings(M, c):
-                with opened(frame(REQUEST, c, 1, b"e")) as conn:
+                with opened(frame(REQUEST, c, 1, b"e")) as conn, \
+                        Moves(rx_framing_errors=1, rx_send=4):      # ERR-03, MRK-22
                     for how in {"pointer": 3}, {"reserved": 0xFFFF}:
                         for size in 1, 600:
                             conn.say(conn.message(bytes(size)), **how)
                             assert conn.hear_send(conn.msn) == bytes(size)
-                    with Moves(rx_framing_errors=1, rx_send=0):     # ERR-03, MRK-22
-                        conn.say(conn.message(bytes(600)), pointer=8)
-                        conn.terminated("2/0/3")
+                    conn.say(conn.message(bytes(600)), pointer=8)
+                    conn.terminated("2/0/3")
         with settings(M, C):
             with opened() as conn:
                 conn.echo(1)
