@@ -19,7 +19,7 @@ WORK=${E2E_WORK:-$STATE}
 # What the kernel must not say during a scenario.
 SPLAT='WARNING: |BUG: |kernel BUG|Oops|Call Trace|general protection fault[,:]|refcount_t'
 SPLAT+='|possible (recursive|circular|irq lock)|suspicious RCU|blocked for more than'
-SPLAT+='|KASAN|UBSAN|KFENCE|KCSAN|use-after-free|unregister_netdevice: waiting'
+SPLAT+='|KASAN|UBSAN|KFENCE|use-after-free|unregister_netdevice: waiting'
 SPLAT+='|scheduling while atomic|sleeping function called|list_(add|del) corruption'
 SPLAT+='|Objects remaining|soft lockup|hard LOCKUP|rcu.*stall|unbalanced|Bad page'
 SPLAT+='|still has .* resources|not clean|leaked|kmemleak|page allocation failure'

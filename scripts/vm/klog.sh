@@ -8,7 +8,7 @@ set -euo pipefail
 
 # What a splat begins with, one kind a line.
 bad='WARNING:|BUG:|Oops|general protection fault[,:]|kernel NULL pointer
-KASAN|UBSAN|KFENCE|KCSAN|kmemleak: [0-9]+ new|Object .* remaining
+KASAN|UBSAN|KFENCE|kmemleak: [0-9]+ new|Object .* remaining
 possible circular locking|possible recursive locking|inconsistent lock state
 suspicious RCU usage|sleeping function called|scheduling while atomic
 INFO: task .* blocked|rcu.* stall|soft lockup|hard LOCKUP

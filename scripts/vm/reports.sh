@@ -7,6 +7,7 @@
 set -uo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 kmemleak=/sys/kernel/debug/kmemleak
+kcsan=/sys/kernel/debug/kcsan
 number=0
 
 # result STATUS NAME FILE: one TAP line; FILE says why it failed
@@ -43,6 +44,11 @@ leaks() {
 	cat "$kmemleak"
 }
 
+# Only instrumented code sets up watchpoints, and only the module is instrumented.
+watched() {
+	grep -E '^setup_watchpoints: *[1-9][0-9]{3}' "$kcsan" > /dev/null
+}
+
 case ${1:-} in
 start) ! kmemleak_on || echo scan=off > "$kmemleak" ;;
 check)
@@ -56,6 +62,12 @@ check)
 		result $? "lockdep is still on" "$found"
 		# It turns itself off, too, when one of these is used up.
 		awk '/\[max:/ { print "# " $0 }' /proc/lockdep_stats
+	fi
+	if [ -e "$kcsan" ]; then
+		cat "$kcsan" > "$found"
+		sed 's/^/# /' "$found"
+		watched
+		result $? "KCSAN has watched the module" "$found"
 	fi
 	if kmemleak_on; then
 		leaks > "$found" && [ ! -s "$found" ]

@@ -38,7 +38,7 @@ BOOT_SECONDS=${BOOT_SECONDS:-240}
 # it out byte by byte, eight times as slow as the moves of words that other copies are made
 # of. Speeds and instruction counts would be of that, and of nothing that a processor does.
 CPU_MODEL=max,-erms,-fsrm
-cpus=2 memory=2G seconds=300 outdir='' append='' release='' image='' moddir='' count='' tables='' cards=(-nic none) plugin=()
+cpus=2 sockets=1 memory=2G seconds=300 outdir='' append='' release='' image='' moddir='' count='' tables='' cards=(-nic none) plugin=()
 
 usage() {
 	sed -n '4,7s/^# *//p' "${BASH_SOURCE[0]}" >&2
@@ -89,6 +89,7 @@ choose_kernel() {
 	if [ -n "$image" ]; then
 		[ -n "$moddir" ] || die "-K needs -M: where are that kernel's modules?"
 		moddir=$(moddir_path "$moddir") || die "no modules.dep in $moddir"
+		sockets=$cpus # MP tables tell a kernel without ACPI of one core a socket
 	else
 		[ -n "$release" ] || release=$(guest_release)
 		image=/boot/vmlinuz-$release
@@ -188,7 +189,7 @@ exec_qemu() {
 	fi
 	exec timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
 		-no-user-config -nodefaults -display none -no-reboot \
-		-M pc -accel "$accel" -cpu "$cpu" -smp "$cpus" -m "$memory" \
+		-M pc -accel "$accel" -cpu "$cpu" -smp "$cpus,sockets=$sockets" -m "$memory" \
 		-chardev "file,id=console,path=$dir/console.log" \
 		-chardev stdio,id=program,signal=off \
 		-serial chardev:console -serial chardev:program -monitor none \
