@@ -92,7 +92,7 @@ static void accept_and_reject(void)
 	}
 }
 
-/* TCP connects; nobody reads the Request. */
+/* TCP connects; nobody reads the Request. A queue pair that goes would end the connect. */
 static void connect_and_reject(void)
 {
 	int silent = socket(AF_INET, SOCK_STREAM, 0), on = 1;
@@ -103,7 +103,7 @@ static void connect_and_reject(void)
 	check(listen(silent, 8), "listen");
 	id = call();
 	rdma_reject(id, NULL, 0);
-	end(id);
+	rdma_destroy_id(id);
 }
 
 int main(int argc, char **argv)
