@@ -7,11 +7,10 @@
 
 #include <linux/shrinker.h>
 #include <linux/slab.h>
-#include <linux/version.h>
 
 typedef unsigned long (*compat_shrink_fn)(struct shrinker *shrinker, struct shrink_control *sc);
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#ifdef COMPAT_HAS_shrinker_alloc
 static inline struct shrinker *compat_shrinker_new(const char *name, compat_shrink_fn count,
 						   compat_shrink_fn scan)
 {

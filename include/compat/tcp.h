@@ -7,8 +7,7 @@
 
 #include <linux/bvec.h>
 #include <linux/net.h>
-#include <linux/version.h>
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#ifdef COMPAT_HAS_net_hotdata_frags
 #include <net/hotdata.h>
 #endif
 #include <net/ip.h>
@@ -22,7 +21,7 @@
  *
  * Context: process.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#ifdef COMPAT_HAS_sk_net_refcnt_upgrade
 static inline void compat_sock_pin_net(struct sock *sk, struct net *net)
 {
 	sk_net_refcnt_upgrade(sk);
@@ -58,7 +57,16 @@ static inline int compat_tcp_copy(struct sock *sk, struct page *page, u32 off, u
 	return tcp_sendmsg_locked(sk, &msg, len);
 }
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#ifndef COMPAT_HAS_tcp_sendpage_locked
+static inline u32 compat_max_skb_frags(void)
+{
+#ifdef COMPAT_HAS_net_hotdata_frags
+	return READ_ONCE(net_hotdata.sysctl_max_skb_frags);
+#else
+	return READ_ONCE(sysctl_max_skb_frags);
+#endif
+}
+
 /*
  * TCP takes each page of a compound one for itself here. When its buffer has no place
  * for another it begins a new one, be it in the middle of a segment. So the buffer is
@@ -66,7 +74,7 @@ static inline int compat_tcp_copy(struct sock *sk, struct page *page, u32 off, u
  */
 static inline u32 compat_tcp_places(const struct sk_buff *tail)
 {
-	u32 all = READ_ONCE(net_hotdata.sysctl_max_skb_frags);
+	u32 all = compat_max_skb_frags();
 
 	return tail ? all - min_t(u32, skb_shinfo(tail)->nr_frags, all) : all;
 }
@@ -146,17 +154,20 @@ static inline int compat_tcp_push(struct sock *sk, struct page *page, u32 off, u
 #endif
 
 /*
- * What TCP exports for the sake of IPv6, it does not where that is built in, with this
- * macro. Then there are ways around.
+ * What TCP exports for the sake of IPv6, it does not where that is built in: since 6.14, and
+ * stable 6.12. Kbuild looks for it; there are ways around.
  */
-#ifdef EXPORT_IPV6_MOD
 static inline u32 compat_tcp_mtu_to_mss(struct sock *sk, u32 mtu)
 {
+#ifdef COMPAT_EXPORTS_tcp_mtu_to_mss
+	return tcp_mtu_to_mss(sk, mtu);
+#else
 	struct tcp_sock *tp = tcp_sk(sk);
 	int options = tp->tcp_header_len - sizeof(struct tcphdr);
 	int clamp = tp->rx_opt.mss_clamp - inet_csk(sk)->icsk_ext_hdr_len - options;
 
 	return min_t(int, mtu - tcp_mss_to_mtu(sk, 0), clamp);
+#endif
 }
 
 /*
@@ -165,6 +176,9 @@ static inline u32 compat_tcp_mtu_to_mss(struct sock *sk, u32 mtu)
  */
 static inline u32 compat_tcp_sync_mss(struct sock *sk, u32 mtu)
 {
+#ifdef COMPAT_EXPORTS_tcp_sync_mss
+	return tcp_sync_mss(sk, mtu);
+#else
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	bool open = (1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
 
@@ -173,27 +187,16 @@ static inline u32 compat_tcp_sync_mss(struct sock *sk, u32 mtu)
 		tcp_sendmsg_locked(sk, &msg, 0);
 	}
 	return tcp_sk(sk)->mss_cache;
-}
-
-static inline void compat_tcp_set_rcvlowat(struct sock *sk, u32 len)
-{
-	READ_ONCE(sk->sk_socket->ops)->set_rcvlowat(sk, len);
-}
-#else
-static inline u32 compat_tcp_mtu_to_mss(struct sock *sk, u32 mtu)
-{
-	return tcp_mtu_to_mss(sk, mtu);
-}
-
-static inline u32 compat_tcp_sync_mss(struct sock *sk, u32 mtu)
-{
-	return tcp_sync_mss(sk, mtu);
-}
-
-static inline void compat_tcp_set_rcvlowat(struct sock *sk, u32 len)
-{
-	tcp_set_rcvlowat(sk, len);
-}
 #endif
+}
+
+static inline void compat_tcp_set_rcvlowat(struct sock *sk, u32 len)
+{
+#ifdef COMPAT_EXPORTS_tcp_set_rcvlowat
+	tcp_set_rcvlowat(sk, len);
+#else
+	READ_ONCE(sk->sk_socket->ops)->set_rcvlowat(sk, len);
+#endif
+}
 
 #endif /* _COMPAT_TCP_H */

@@ -5,14 +5,14 @@
 #ifndef _COMPAT_VERBS_H
 #define _COMPAT_VERBS_H
 
-#include <linux/version.h>
+#include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>
 
 /*
  * What the maker of a completion queue gives to create_cq(), NULL for a kernel
  * consumer: since 6.11 all that user space said, not the driver's part alone.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#ifdef COMPAT_HAS_create_cq_attrs
 #define compat_cq_maker uverbs_attr_bundle
 
 static inline struct ib_udata *compat_cq_udata(struct compat_cq_maker *maker)
@@ -26,6 +26,50 @@ static inline struct ib_udata *compat_cq_udata(struct compat_cq_maker *maker)
 {
 	return maker;
 }
+#endif
+
+/**
+ * compat_umem_get() - pin a program's memory
+ * @dev:	device
+ * @addr:	where it begins
+ * @len:	bytes
+ * @access:	IB_ACCESS_*
+ *
+ * Since 7.2 the core's function says by its name that the memory is given by address.
+ *
+ * Context: process.
+ * Return: the memory or an ERR_PTR().
+ */
+static inline struct ib_umem *compat_umem_get(struct ib_device *dev, unsigned long addr,
+					      size_t len, int access)
+{
+#ifdef COMPAT_HAS_ib_umem_get_va
+	return ib_umem_get_va(dev, addr, len, access);
+#else
+	return ib_umem_get(dev, addr, len, access);
+#endif
+}
+
+/*
+ * Makes NAME, for ib_device_ops.reg_user_mr, of FN, which has its arguments of before 6.17.
+ * Since then a region may have hints for PCIe; only who makes such objects can honour them.
+ */
+#ifdef COMPAT_HAS_reg_user_mr_dmah
+#define COMPAT_REG_USER_MR(name, fn)							\
+	static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 len, u64 iova,	\
+				  int access, struct ib_dmah *dmah,			\
+				  struct ib_udata *udata)				\
+	{										\
+		return dmah ? ERR_PTR(-EOPNOTSUPP) :					\
+			      fn(pd, start, len, iova, access, udata);			\
+	}
+#else
+#define COMPAT_REG_USER_MR(name, fn)							\
+	static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 len, u64 iova,	\
+				  int access, struct ib_udata *udata)			\
+	{										\
+		return fn(pd, start, len, iova, access, udata);				\
+	}
 #endif
 
 #endif /* _COMPAT_VERBS_H */

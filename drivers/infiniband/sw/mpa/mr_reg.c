@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <rdma/ib_umem.h>
+#include <compat/verbs.h>
 
 #include "dev.h"
 #include "mr.h"
@@ -196,7 +197,7 @@ static struct rnic_mr *pin(struct ib_pd *pd, u64 start, u64 len, int access)
 		return mr_alloc(RNIC_MR_USER, 0) ?: ERR_PTR(-ENOMEM);
 	if (start != (unsigned long)start || len != (size_t)len)
 		return ERR_PTR(-EINVAL);
-	umem = ib_umem_get(pd->device, start, len, access);
+	umem = compat_umem_get(pd->device, start, len, access);
 	if (IS_ERR(umem))
 		return ERR_CAST(umem);
 	mr = mr_of_umem(umem);

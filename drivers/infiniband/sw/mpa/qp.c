@@ -18,6 +18,7 @@
  */
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <compat/hrtimer.h>
 
 #include "cq.h"
 #include "dev.h"
@@ -95,8 +96,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	INIT_WORK(&qp->work, rnic_qp_work);
 	INIT_DELAYED_WORK(&qp->reflush, rnic_qp_reflush);
 	tasklet_setup(&qp->soft, rnic_post_soft);
-	hrtimer_init(&qp->hold, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	qp->hold.function = rnic_hold_over;
+	compat_hrtimer_setup(&qp->hold, rnic_hold_over, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	qp->event = -1;
 	qp->dev = rnic_dev(qp->ibqp.device);

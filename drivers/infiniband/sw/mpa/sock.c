@@ -23,6 +23,7 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include <net/tcp.h>
+#include <compat/sockaddr.h>
 #include <compat/tcp.h>
 
 #include "sock.h"
@@ -243,12 +244,12 @@ static int try_connect(struct rnic_sock *s, struct net *net, struct sockaddr_sto
 		return ret;
 	ret = set_tos(s, tos);
 	if (!ret)
-		ret = kernel_bind(s->sock, (struct sockaddr *)local, addr_len(local));
+		ret = kernel_bind(s->sock, (struct compat_sockaddr *)local, addr_len(local));
 	if (ret)
 		goto err;
 	rnic_sock_hook(s, event);
 	answer_at_once(s->sock->sk);
-	ret = kernel_connect(s->sock, (struct sockaddr *)remote, addr_len(remote), O_NONBLOCK);
+	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote), O_NONBLOCK);
 	if (!ret || ret == -EINPROGRESS)
 		return 0;
 err:
@@ -304,13 +305,13 @@ int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
 	struct sockaddr_storage none = { .ss_family = AF_UNSPEC };
 	int ret;
 
-	ret = kernel_connect(s->sock, (struct sockaddr *)&none, addr_len(&none), 0);
+	ret = kernel_connect(s->sock, (struct compat_sockaddr *)&none, addr_len(&none), 0);
 	if (ret)
 		return ret;
 	/* How the last connection ended is known. */
 	sock_error(s->sock->sk);
 	answer_at_once(s->sock->sk);
-	ret = kernel_connect(s->sock, (struct sockaddr *)remote, addr_len(remote), O_NONBLOCK);
+	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote), O_NONBLOCK);
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
@@ -339,7 +340,7 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_stora
 		ip6_sock_set_v6only(s->sock->sk);
 	ret = set_tos(s, tos);
 	if (!ret)
-		ret = kernel_bind(s->sock, (struct sockaddr *)local, addr_len(local));
+		ret = kernel_bind(s->sock, (struct compat_sockaddr *)local, addr_len(local));
 	if (ret)
 		goto err;
 	rnic_sock_hook(s, event);

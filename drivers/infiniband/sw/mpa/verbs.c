@@ -8,6 +8,7 @@
 #include <rdma/iw_cm.h>
 #include <rdma/siw-abi.h>
 #include <rdma/uverbs_ioctl.h>
+#include <compat/verbs.h>
 
 #include "cm.h"
 #include "cq.h"
@@ -171,6 +172,8 @@ static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 	return 0;
 }
 
+COMPAT_REG_USER_MR(reg_user_mr, rnic_mr_reg_user)
+
 static const struct ib_device_ops ib_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_SIW,
@@ -215,7 +218,7 @@ static const struct ib_device_ops ib_ops = {
 	.post_recv = rnic_post_recv,
 
 	.get_dma_mr = rnic_mr_get_dma,
-	.reg_user_mr = rnic_mr_reg_user,
+	.reg_user_mr = reg_user_mr,
 	.alloc_mr = rnic_mr_alloc,
 	.map_mr_sg = rnic_mr_map_sg,
 	.dereg_mr = rnic_mr_dereg,

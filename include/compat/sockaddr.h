@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Addresses of sockets.
+ */
+#ifndef _COMPAT_SOCKADDR_H
+#define _COMPAT_SOCKADDR_H
+
+#include <linux/net.h>
+#include <linux/socket.h>
+
+/* What kernel_bind() and kernel_connect() take: since 6.19 a type that has no size. */
+#ifdef COMPAT_HAS_sockaddr_unsized
+#define compat_sockaddr sockaddr_unsized
+#else
+#define compat_sockaddr sockaddr
+#endif
+
+#endif /* _COMPAT_SOCKADDR_H */
