@@ -56,7 +56,7 @@ debug-check:
 	KCSAN=$(KCSAN) scripts/check.sh debug $(E2E)
 
 newer-check:
-	scripts/check.sh newer $(E2E)
+	NEWER=$(NEWER) scripts/check.sh newer $(E2E)
 
 bench:
 	scripts/deps.sh bench
@@ -94,7 +94,7 @@ help:
 	@echo 'make kunit     only the engine tests in a kernel'
 	@echo 'make e2e       only the end-to-end scenarios (E2E="NAME ...": these)'
 	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ... (KCSAN=1: one that looks for data races)'
-	@echo 'make newer-check  scenarios on a newer kernel (6.12)'
+	@echo 'make newer-check  scenarios on a newer kernel (6.12; NEWER=7.3: that one)'
 	@echo 'make kernels   build for each kernel that apt has headers of (RELEASES="... ...")'
 	@echo 'make bench     our device, siw, rxe and plain TCP on the same path'
 	@echo 'make bench-count  instructions a message: our device, siw, TCP'

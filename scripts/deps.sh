@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# deps.sh [build|unit|check|kernels|fuzz|debug|vng|bench|storage|lint]...: installs the Debian packages a target
+# deps.sh [build|unit|check|kernels|suite|fuzz|debug|vng|bench|storage|lint]...: installs the Debian packages a target
 # needs and this machine lacks, by name. Says nothing when nothing is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -29,6 +29,9 @@ packages() {
 	kernels)
 		echo make gcc libc6-dev dkms
 		;;
+	suite)
+		echo debootstrap
+		;;
 	fuzz)
 		echo make gcc libc6-dev clang libclang-rt-dev
 		;;
@@ -53,7 +56,7 @@ packages() {
 		echo linux-source-6.1 xz-utils perl sparse shellcheck python3-docutils
 		;;
 	*)
-		die "usage: deps.sh [build|unit|check|kernels|fuzz|debug|vng|bench|storage|lint]..."
+		die "usage: deps.sh [build|unit|check|kernels|suite|fuzz|debug|vng|bench|storage|lint]..."
 		;;
 	esac
 }

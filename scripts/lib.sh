@@ -59,6 +59,18 @@ guest_kdir() {
 	echo "$kdir"
 }
 
+# guest_make ARGUMENT...: make, in that folder, by the tools that its kernel was made with
+guest_make() {
+	local kdir suite=''
+	kdir=$(guest_kdir) || return
+	[ -z "${GUEST_PACK:-}" ] || suite=$(cat "$GUEST_PACK/suite" 2> /dev/null || true)
+	if [ -n "$suite" ]; then
+		"$TOP/scripts/vm/suite.sh" "$suite" make -C "$kdir" "$@"
+	else
+		make -C "$kdir" "$@"
+	fi
+}
+
 # run_logged LOG COMMAND...: quiet when all is well; else the log, and failure.
 run_logged() {
 	local log=$1

@@ -20,8 +20,7 @@ mpa)
 	dir=$TOP
 	[ -z "${GUEST_PACK:-}" ] || copy_source "$BUILD/module-$(guest_release)"
 	step "building rdma_mpa.ko for $(guest_release)"
-	run_logged "$BUILD/module.log" make -C "$(guest_kdir)" M="$dir" \
-		-j"$(nproc)" modules
+	run_logged "$BUILD/module.log" guest_make M="$dir" -j"$(nproc)" modules
 	grep -E 'warning:' "$BUILD/module.log" >&2 || true
 	echo "$dir/rdma_mpa.ko"
 	;;

@@ -1,38 +1,61 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# package.sh VERSION: prints a folder with Debian's kernel of that version (6.12), as
+# package.sh VERSION: prints a folder with Debian's kernel of that version (6.12, 7.3), as
 # it comes in packages: bzImage, headers/ (external modules build there),
-# lib/modules/RELEASE/ and a file named release, as in kernel.sh's.
+# lib/modules/RELEASE/ and a file named release, as in kernel.sh's. A file named suite
+# says in which release's system (suite.sh) modules for it are to be built, if not in ours.
 #
-# The packages are fetched by name with apt from this machine's own sources (120 MB),
-# kept in the cache ($XDG_CACHE_HOME/rdma_mpa, ~/.cache/rdma_mpa), and unpacked below
-# build/. Nothing is installed: a machine on which somebody runs the tests boots
-# tomorrow what it booted today. Without a network those of the cache will do.
+# The packages are fetched by name with apt (120 MB), 6.12 from this machine's own sources,
+# 7.x from the backports of Debian 13, kept in the cache ($XDG_CACHE_HOME/rdma_mpa,
+# ~/.cache/rdma_mpa), and unpacked below build/. Nothing is installed: a machine on which
+# somebody runs the tests boots tomorrow what it booted today. Without a network those of
+# the cache will do.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 [ $# = 1 ] || die "usage: package.sh VERSION"
+version=$1
 meta=linux-image-$1-amd64
+case $1 in
+7.*) suite=trixie ;;
+*) suite='' ;;
+esac
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa/$meta # in it a folder for a release
 
-# The release that the metapackage stands for; empty if apt does not know it
+# The apt that knows the kernel
+with_apt() {
+	if [ -n "$suite" ]; then
+		"$TOP/scripts/vm/suite.sh" "$suite" "$@"
+	else
+		"$@"
+	fi
+}
+
+# The release that the metapackage stands for, and where there is none the newest; empty if
+# apt does not know it
 release_of() {
+	if [ -n "$suite" ]; then
+		with_apt apt-cache pkgnames "linux-binary-$version." | sed 's/^linux-binary-//' |
+			grep -x "$version\.[0-9]*+deb[0-9]*-amd64" | sort -V | tail -n 1 || true
+		return
+	fi
 	apt-cache show --no-all-versions "$meta" 2> /dev/null |
 		sed -n 's/^Depends: linux-image-\([^ ,]*\).*/\1/p' || true
 }
 
 # The packages of $release, to the cache
 fetch() {
-	local common=${release%-amd64}
+	local common=${release%-amd64} names=("linux-image-$release")
 	[ -n "$release" ] || return
 	[ ! -d "$cache/$release" ] || return 0
 	step "fetching Debian's kernel $release (120 MB)"
+	[ -z "$suite" ] || names=("linux-binary-$release" "linux-modules-$release" "linux-base-$release")
 	rm -rf "$work/got"
 	mkdir "$work/got"
 	(
 		cd "$work/got"
-		apt-get -qq -o APT::Sandbox::User=root download "linux-image-$release" \
+		with_apt apt-get -qq -o APT::Sandbox::User=root download "${names[@]}" \
 			"linux-headers-$release" "linux-headers-$common-common" \
 			"linux-kbuild-$common"
 	) > "$BUILD/vm/package.log" 2>&1 || return
@@ -48,7 +71,7 @@ fetch_newest() {
 	! fetch || return 0
 	if [ "$(id -u)" = 0 ]; then
 		step "that failed; once more with fresh package lists"
-		apt-get -qq update > "$BUILD/vm/package.log" 2>&1 || true
+		with_apt apt-get -qq update > "$BUILD/vm/package.log" 2>&1 || true
 		release=$(release_of)
 		! fetch || return 0
 	fi
@@ -62,9 +85,18 @@ fetch_newest() {
 # modules, which would want pahole.
 arrange() {
 	local dir=$1 headers=usr/src/linux-headers-$release
-	mv "$dir/boot/vmlinuz-$release" "$dir/bzImage"
+	if [ -n "$suite" ]; then
+		mkdir "$dir/lib"
+		mv "$dir/usr/lib/modules" "$dir/lib"
+		mv "$dir/lib/modules/$release/vmlinuz" "$dir/bzImage"
+		echo "$suite" > "$dir/suite"
+	else
+		mv "$dir/boot/vmlinuz-$release" "$dir/bzImage"
+	fi
 	rm -f "$dir/lib/modules/$release"/{build,source} "$dir/$headers/vmlinux"
-	sed -i 's|^include /usr/src/|include ../|' "$dir/$headers/Makefile"
+	# shellcheck disable=SC2016 # make knows it
+	sed -i -e 's|^include /usr/src/|include ../|' \
+		-e 's|^KBUILD_OUTPUT=.*|KBUILD_OUTPUT=$(CURDIR)|' "$dir/$headers/Makefile"
 	ln -s "$headers" "$dir/headers"
 	depmod -b "$dir" "$release"
 	echo "$release" > "$dir/release"

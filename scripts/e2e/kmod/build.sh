@@ -9,7 +9,6 @@ set -euo pipefail
 dir=$BUILD/e2e-kmod/$(guest_release)
 mkdir -p "$dir"
 cp -u "$TOP"/scripts/e2e/kmod/{Kbuild,*.[ch]} "$dir"
-run_logged "$dir/build.log" make -C "$(guest_kdir)" M="$dir" MPA_TOP="$TOP" \
-	-j"$(nproc)" modules
+run_logged "$dir/build.log" guest_make M="$dir" MPA_TOP="$TOP" -j"$(nproc)" modules
 grep -E 'warning:' "$dir/build.log" >&2 || true
 echo "$dir"

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# suite.sh SUITE COMMAND...: runs COMMAND, as root, in a small system of that release of
+# Debian (trixie), in whose packages are newer kernels, and the compiler that modules for
+# them want. This tree is at the same place in it, the working folder too.
+#
+# debootstrap makes the system once (600 MB, two minutes) from this machine's own mirror,
+# in the cache ($XDG_CACHE_HOME/rdma_mpa, ~/.cache/rdma_mpa).
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+[ $# -gt 1 ] || die "usage: suite.sh SUITE COMMAND..."
+suite=$1
+shift
+[ "$(id -u)" = 0 ] || die "only root can make a system of $suite"
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa
+root=$cache/$suite
+
+# The mirror that this machine has its packages from; security comes from another.
+mirror() {
+	# shellcheck disable=SC2016 # apt fills it in
+	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
+		grep -v security | head -n 1
+}
+
+make_root() {
+	local uri file new=$root.new log=$BUILD/vm/suite.log
+	uri=$(mirror)
+	[ -n "$uri" ] || die "apt knows no mirror of Debian (apt-get update)"
+	mkdir -p "$BUILD/vm" "$cache"
+	"$TOP/scripts/deps.sh" suite
+	step "a small system of Debian $suite (two minutes, once; log: build/vm/suite.log)"
+	rm -rf "$new"
+	run_logged "$log" debootstrap --variant=minbase \
+		--include=gcc-14,make,libc6-dev,libelf1t64,libssl3t64,kmod,pahole \
+		"$suite" "$new" "$uri"
+	printf "deb $uri %s main\n" "$suite" "$suite-updates" "$suite-backports" \
+		> "$new/etc/apt/sources.list"
+	for file in $(grep -ls Proxy /etc/apt/apt.conf.d/* || true); do
+		cp "$file" "$new/etc/apt/apt.conf.d"
+	done
+	run_logged "$log" chroot "$new" apt-get -qq update
+	mv -T "$new" "$root"
+}
+
+# A tree may be anywhere; what is mounted goes with us.
+enter() {
+	mount -t proc proc "$root/proc"
+	mkdir -p "$root$TOP"
+	mount --bind "$TOP" "$root$TOP"
+	exec chroot "$root" env -C "$PWD" "$@"
+}
+
+mkdir -p "$cache"
+exec 9> "$root.lock"
+flock 9
+[ -d "$root" ] || make_root >&2
+exec 9>&-
+case $PWD/ in
+"$TOP"/*) ;;
+*) cd "$TOP" ;;
+esac
+export root TOP
+export -f enter
+exec unshare -m bash -c 'enter "$@"' enter "$@"
