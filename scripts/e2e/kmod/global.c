@@ -3,8 +3,10 @@
  * With IB_PD_UNSAFE_GLOBAL_RKEY a peer names addresses of the kernel's. What is no memory, not
  * mapped or not to be written to is an access error, and the kernel lives.
  */
+#include <linux/ctype.h>
 #include <linux/io.h>
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/vmalloc.h>
 
 #include "memprobe.h"
@@ -63,12 +65,12 @@ static int bad_addresses(struct ib_pd *pd, void *virtual)
 		{ "Read of a guard page", IB_WR_RDMA_READ, guard, LEN },
 		{ "Write to a guard page", IB_WR_RDMA_WRITE, guard, LEN },
 		{ "Read of the last address", IB_WR_RDMA_READ, -(u64)LEN - 1, LEN },
-		{ "Write to what is constant", IB_WR_RDMA_WRITE, (uintptr_t)lm_alias(hex_asc), 8 },
+		{ "Write to what is constant", IB_WR_RDMA_WRITE, (uintptr_t)lm_alias(_ctype), 8 },
 	};
 	unsigned int i;
 	int ret = 0;
 
-	memcpy(local, hex_asc, 8);
+	memcpy(local, _ctype, 8);
 	for (i = 0; i < ARRAY_SIZE(rows) && !ret; i++)
 		ret = one_row(pd, &rows[i]);
 	return ret;

@@ -8,6 +8,8 @@
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
 
+#include "find.h"
+
 #define DEVICE	"mpa0"
 #define EACH	3	/* receives of either queue pair, posted in one go */
 
@@ -121,7 +123,7 @@ static int __init kernel_queue_init(void)
 {
 	int ret;
 
-	dev = ib_device_get_by_name(DEVICE, RDMA_DRIVER_UNKNOWN);
+	dev = find_device(DEVICE);
 	if (!dev)
 		return -ENODEV;
 	pd = ib_alloc_pd(dev, 0);

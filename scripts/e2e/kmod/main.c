@@ -16,6 +16,7 @@
 #include <linux/nsproxy.h>
 #include <net/net_namespace.h>
 
+#include "find.h"
 #include "memprobe.h"
 
 #define WAIT_S		10
@@ -403,7 +404,7 @@ static int __init memprobe_init(void)
 {
 	int ret;
 
-	dev = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
+	dev = find_device(device);
 	if (!dev)
 		return complain("no device %s", device);
 	ret = run();

@@ -17,7 +17,6 @@
  * rdma_cm, and take it away on detach. It also keeps apart the lo of several
  * namespaces.
  */
-#include <linux/ethtool.h>
 #include <linux/if_arp.h>
 #include <linux/jhash.h>
 #include <linux/rtnetlink.h>
@@ -25,6 +24,7 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
+#include <compat/ethtool.h>
 
 #include "dev.h"
 
@@ -51,14 +51,18 @@ static const struct {
 	{ U32_MAX, IB_SPEED_NDR, IB_WIDTH_4X },
 };
 
-/* Virtual devices have no speed: 10 Gb/s then. Caller holds RTNL. */
-static void refresh_speed(struct rnic_dev *dev, struct net_device *ndev)
+/*
+ * Virtual devices have no speed: 10 Gb/s then. Caller holds RTNL, and the network device's own
+ * lock if get wants it.
+ */
+static void refresh_speed(struct rnic_dev *dev, struct net_device *ndev,
+			  int (*get)(struct net_device *ndev, struct ethtool_link_ksettings *ks))
 {
 	struct ethtool_link_ksettings ks;
 	u32 mbit = SPEED_10000;
 	int i = 0;
 
-	if (!__ethtool_get_link_ksettings(ndev, &ks) &&
+	if (!get(ndev, &ks) &&
 	    ks.base.speed != (u32)SPEED_UNKNOWN && ks.base.speed)
 		mbit = ks.base.speed;
 	while (speeds[i].mbit < mbit)
@@ -171,7 +175,7 @@ int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev)
 	take_gid(dev, ndev);
 	rnic_port_set_guid(dev);
 	strscpy(dev->ibdev.iw_ifname, ndev->name, IFNAMSIZ);
-	refresh_speed(dev, ndev);
+	refresh_speed(dev, ndev, __ethtool_get_link_ksettings);
 	dev->port_state = port_state(ndev);
 	rcu_assign_pointer(dev->ndev, ndev);
 	return 0;
@@ -247,7 +251,8 @@ static void dispatch(struct rnic_dev *dev, enum ib_event_type type)
  * rnic_port_link_event() - the link may have gone up or down
  * @dev:	the device, registered; the caller has a reference
  *
- * Caller holds RTNL.
+ * Caller is a notifier of NETDEV_UP, NETDEV_DOWN or NETDEV_CHANGE: it holds RTNL, and the
+ * network device's own lock if that has one.
  */
 void rnic_port_link_event(struct rnic_dev *dev)
 {
@@ -255,7 +260,7 @@ void rnic_port_link_event(struct rnic_dev *dev)
 	enum ib_port_state state = port_state(ndev);
 
 	if (ndev)
-		refresh_speed(dev, ndev);
+		refresh_speed(dev, ndev, compat_notifier_link_ksettings);
 	if (state == dev->port_state)
 		return;
 	dev->port_state = state;

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Linux 7.2 has it; it came with the lock of a network device's own. */
+#include <linux/ethtool.h>
+
+static inline int probe(struct net_device *ndev, struct ethtool_link_ksettings *ks)
+{
+	return netif_get_link_ksettings(ndev, ks);
+}
