@@ -42,8 +42,8 @@ checkpatch() {
 		--no-summary --quiet ${ignore:+--ignore "$ignore"} -f "$@" 2>&1
 }
 
-# To know versions is what include/compat is for.
-versions=LINUX_VERSION_CODE,CONSTANT_COMPARISON
+# include/compat makes a function of an operation's type.
+functions=MACRO_WITH_FLOW_CONTROL,MACRO_ARG_PRECEDENCE
 
 run_checkpatch() {
 	local kernel compat user
@@ -54,7 +54,7 @@ run_checkpatch() {
 	mapfile -t user < <(files 'kunit/user/*.[ch]' 'scripts/*.[ch]')
 	{
 		checkpatch '' "${kernel[@]}"
-		checkpatch "$versions" "${compat[@]}"
+		checkpatch "$functions" "${compat[@]}"
 		checkpatch "$user_space" "${user[@]}"
 	} > "$OUT/checkpatch"
 	rm -f .checkpatch-camelcase.* # it leaves that in the current folder

@@ -5,7 +5,7 @@
 #ifndef _COMPAT_UNALIGNED_H
 #define _COMPAT_UNALIGNED_H
 
-#if __has_include(<linux/unaligned.h>)
+#ifdef COMPAT_HAS_linux_unaligned
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>

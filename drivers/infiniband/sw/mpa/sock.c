@@ -249,7 +249,8 @@ static int try_connect(struct rnic_sock *s, struct net *net, struct sockaddr_sto
 		goto err;
 	rnic_sock_hook(s, event);
 	answer_at_once(s->sock->sk);
-	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote), O_NONBLOCK);
+	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
+			     O_NONBLOCK);
 	if (!ret || ret == -EINPROGRESS)
 		return 0;
 err:
@@ -311,7 +312,8 @@ int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
 	/* How the last connection ended is known. */
 	sock_error(s->sock->sk);
 	answer_at_once(s->sock->sk);
-	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote), O_NONBLOCK);
+	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
+			     O_NONBLOCK);
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
