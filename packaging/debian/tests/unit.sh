@@ -3,10 +3,11 @@
 # The unit makes a device on an interface that appears, with the settings of its file; data
 # goes through it; the device goes with the interface.
 set -euo pipefail
-interface=mpatest0 address=198.51.100.1
+interface=mpatest0 address=198.51.100.1 server=''
 
 # shellcheck disable=SC2317 # called by the EXIT trap
 clean_up() {
+	[ -z "$server" ] || kill "$server" 2> /dev/null || true
 	ip link delete "$interface" 2> /dev/null || true
 	systemctl disable -q "rdma-mpa@$interface.service" || true
 	rm -f "/etc/rdma-mpa/$interface.conf"
@@ -41,11 +42,12 @@ settings=/sys/class/infiniband/mpatest/mpa
 [ "$(< $settings/crc)" = off ] || fail "crc is $(< $settings/crc), not off"
 [ "$(< $settings/rtr)" = "write read" ] || fail "rtr is $(< $settings/rtr), not write read"
 
-rping -s -a "$address" -C 10 > /dev/null &
+rping -s -a "$address" -C 10 &> /dev/null &
 server=$!
 wait_for grep -q ':1C06 00000000:0000 0A' /proc/net/tcp # rping listens on port 7174
 timeout 60 rping -c -a "$address" -v -V -C 10 > /dev/null || fail "rping (client) failed"
-wait $server || fail "rping (server) failed"
+wait "$server" || fail "rping (server) failed"
+server=''
 
 ip link delete "$interface"
 wait_for not systemctl is-active "rdma-mpa@$interface.service"
