@@ -106,7 +106,7 @@ restart_forgets() {
 # refused SENTENCE LINE...: with these lines the unit fails, says so and leaves no device
 refused() {
 	local cursor
-	cursor=$(journalctl -n 0 --show-cursor | sed -n 's/^-- cursor: //p')
+	cursor=$(journalctl -n 1 --show-cursor | sed -n 's/^-- cursor: //p')
 	configure "${@:2}"
 	! systemctl start "$unit" || fail "started with: ${*:2}"
 	systemctl is-failed -q "$unit" || fail "not failed with: ${*:2}"

@@ -60,7 +60,7 @@ make_base() {
 	local name
 	[ -n "$(mirror)" ] || die "apt has no sources of Debian $SUITE on this machine:" \
 		"add that suite's main archive, then \"apt-get update\""
-	name=$(sha256sum "${BASH_SOURCE[0]}" | cut -c 1-12)
+	name=$(sha256sum <<< "$SUITE ${PACKAGES[*]}" | cut -c 1-12)
 	base=$OUT/base-$name
 	[ ! -e "$base" ] || return 0
 	step "installing a Debian machine in build/package (log: build/package/base.log)"
@@ -93,7 +93,7 @@ add_tests() {
 	ln -s /lib/systemd/system/systemd-networkd.service \
 		"$root/etc/systemd/system/multi-user.target.wants"
 	echo guest > "$root/etc/hostname"
-	echo '/dev/vda / ext4 defaults 0 1' > "$root/etc/fstab"
+	echo '/dev/vda / ext4 defaults 0 0' > "$root/etc/fstab"
 	: > "$root/etc/machine-id"
 }
 
