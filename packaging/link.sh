@@ -111,7 +111,6 @@ add() {
 		explain "$message"
 	trap 'rdma link delete "$name"' EXIT # whatever fails from here on
 	write_settings
-	mkdir -p "${state%/*}"
 	echo "$name" > "$state"
 	trap - EXIT
 }
@@ -150,7 +149,7 @@ interface=$2
 	fail "no interface is called $interface; for one with a \"-\" in its name" \
 		"\"systemd-escape --template=rdma-mpa@.service NAME\" tells the unit's"
 conf=${RDMA_MPA_CONF:-/etc/rdma-mpa}/$interface.conf
-state=/run/rdma-mpa/$interface
+state=/run/rdma-mpa-$interface
 case $1 in
 add) add ;;
 set) set_again ;;

@@ -160,7 +160,7 @@ by_hand() {
 	rm -rf "$OUT/hand"
 	mkdir -p "$root/lib/modules"
 	cp -r "$OUT/dkms/usr/src/rdma_mpa-$version" "$OUT/hand/source"
-	cp "$(find "$OUT/tree" -name 'rdma_mpa.ko')" "$OUT/hand/source"
+	make -C "$OUT/hand/source" KDIR="$(guest_kdir)" -j"$(nproc)" modules
 	make -C "$OUT/hand/source" KDIR="$(guest_kdir)" INSTALL_MOD_PATH="$root" install
 	find "$root" -name 'rdma_mpa.ko*' | grep .
 	make -C "$OUT/hand/source" KDIR="$(guest_kdir)" INSTALL_MOD_PATH="$root" uninstall
