@@ -35,7 +35,8 @@ install: modules
 
 # What install put there, for the kernel of KDIR.
 uninstall: headers
-	release=$$(cat $(KDIR)/include/config/kernel.release) && \
+	release=$$(sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' \
+		$(KDIR)/include/generated/utsrelease.h) && [ -n "$$release" ] && \
 	rm -f $(INSTALL_MOD_PATH)/lib/modules/$$release/extra/rdma_mpa.ko* && \
 	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $$release
 
