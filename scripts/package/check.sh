@@ -26,7 +26,7 @@ attempt() {
 		echo "ok $number - $text"
 	else
 		echo "not ok $number - $text"
-		tail -n 40 "$OUT/log" | sed 's/^/# /'
+		tail -n 15 "$OUT/log" | sed 's/^/# /'
 	fi
 }
 
