@@ -265,7 +265,7 @@ second_boot() {
 	attempt tools_removed "packages: remove stops the units, and keeps their files"
 	attempt dkms_removed "packages: remove takes the module away"
 	attempt nothing_left "packages: purge leaves nothing"
-	attempt kernel_log_clean "kernel: nothing in its log"
+	attempt kernel_log_clean "kernel: nothing in its log since the reboot"
 }
 
 boots=0 number=0 failed=0
