@@ -33,6 +33,19 @@ install: modules
 	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
 		$$(modinfo -F vermagic rdma_mpa.ko | cut -d ' ' -f 1)
 
+# What install put there, for the kernel of KDIR.
+uninstall: headers
+	release=$$(sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' \
+		$(KDIR)/include/generated/utsrelease.h) && [ -n "$$release" ] && \
+	rm -f $(INSTALL_MOD_PATH)/lib/modules/$$release/extra/rdma_mpa.ko* && \
+	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $$release
+
+deb:
+	scripts/package/deb.sh
+
+package-check:
+	scripts/package/check.sh
+
 demo:
 	scripts/demo/run.sh
 
@@ -87,6 +100,9 @@ lint:
 help:
 	@echo 'make           build rdma_mpa.ko (KDIR=DIR: for that kernel, W=1: more warnings)'
 	@echo 'make install   install it where modprobe finds it'
+	@echo 'make uninstall  take it away from there'
+	@echo 'make deb       Debian packages of the module (DKMS) and its unit, in build/deb'
+	@echo 'make package-check  the packages: contents, builds, a machine that reboots'
 	@echo 'make demo      RDMA programs between two hosts in a small VM, as a table'
 	@echo 'make check     every test; ends with "N passed, N failed"'
 	@echo 'make unit      only the engine tests in user space (no root, no VM)'
@@ -104,6 +120,6 @@ help:
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install demo check unit fuzz kunit e2e debug-check newer-check kernels bench bench-count bench-growth bench-profile bench-storage lint help
+.PHONY: all modules clean headers install uninstall deb package-check demo check unit fuzz kunit e2e debug-check newer-check kernels bench bench-count bench-growth bench-profile bench-storage lint help
 
 endif

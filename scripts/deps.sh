@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# deps.sh [build|unit|check|kernels|suite|fuzz|debug|vng|bench|storage|lint]...: installs the Debian packages a target
+# deps.sh TARGET...: installs the Debian packages a target (of those at the end)
 # needs and this machine lacks, by name. Says nothing when nothing is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -55,8 +55,16 @@ packages() {
 		packages build
 		echo linux-source-6.1 xz-utils perl sparse shellcheck python3-docutils
 		;;
+	package)
+		echo make xz-utils dpkg-dev debhelper dh-dkms
+		;;
+	package-check)
+		packages check
+		packages package
+		echo lintian rpm debootstrap e2fsprogs systemd
+		;;
 	*)
-		die "usage: deps.sh [build|unit|check|kernels|suite|fuzz|debug|vng|bench|storage|lint]..."
+		die "usage: deps.sh [build|unit|check|kernels|suite|fuzz|debug|vng|bench|storage|lint|package|package-check]..."
 		;;
 	esac
 }

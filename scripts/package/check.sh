@@ -1,0 +1,222 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# check.sh: builds the packages and looks at what is in them; builds the module out of them
+# as DKMS does; then a Debian machine in a VM that has them installed runs guest.sh, reboots,
+# and goes on. Needs root, for image.sh. The last line is "N passed, N failed".
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+cd "$TOP"
+
+OUT=$BUILD/package
+number=0
+passed=0 failed=0
+
+# attempt TEXT COMMAND...: a test; what it prints is its comment when it fails
+attempt() {
+	local text=$1 status
+	shift
+	number=$((number + 1))
+	# Not with "||" behind it: set -e would mean nothing in there.
+	set +e
+	(set -e; "$@") > "$OUT/log" 2>&1
+	status=$?
+	set -e
+	if [ $status = 0 ]; then
+		echo "ok $number - $text"
+	else
+		echo "not ok $number - $text"
+		tail -n 15 "$OUT/log" | sed 's/^/# /'
+	fi
+}
+
+lint_packages() {
+	lintian --allow-root -I --fail-on error,warning,info "$BUILD"/deb/*.changes
+}
+
+# Twice the same: nothing in the packages is of the hour or comes by chance.
+same_again() {
+	local before after
+	before=$(sha256sum "$BUILD"/deb/*.deb "$BUILD"/deb/*.tar.xz)
+	scripts/package/deb.sh
+	after=$(sha256sum "$BUILD"/deb/*.deb "$BUILD"/deb/*.tar.xz)
+	diff <(echo "$before") <(echo "$after")
+}
+
+# files_below DIR: what is there, one a line
+files_below() {
+	(cd "$1" && find . ! -type d | sort)
+}
+
+# To /usr/src goes what a build reads, and nothing else.
+dkms_contents() {
+	local dir=$OUT/dkms/usr/src/rdma_mpa-$version size
+	diff <(files_below "$dir") <({
+		printf './%s\n' COPYING Kbuild Makefile dkms.conf
+		find ./drivers ./include -type f -name '*.[ch]'
+	} | sort)
+	size=$(du -s --apparent-size -B 1000 "$OUT/dkms" | cut -f 1)
+	[ "$size" -lt 1000 ] || {
+		echo "it takes $size kB: the source alone takes 600"
+		return 1
+	}
+}
+
+tools_contents() {
+	diff <(files_below "$OUT/tools" | grep -v '/usr/share/doc/') - <<-EXPECTED
+		./lib/systemd/system/rdma-mpa@.service
+		./lib/udev/rules.d/76-rdma-mpa.rules
+		./usr/lib/rdma-mpa/link.sh
+	EXPECTED
+	[ -d "$OUT/tools/etc/rdma-mpa" ]
+	find "$OUT/tools/usr/share/doc" -name 'settings.rst*' | grep .
+	find "$OUT/tools/usr/share/doc" -name 'packages.rst*' | grep .
+}
+
+# dkms_build RELEASE KDIR: with what the package put to /usr/src. Nothing is installed.
+dkms_build() {
+	rm -rf "$OUT/tree"
+	mkdir "$OUT/tree"
+	dkms build "rdma_mpa/$version" -k "$1" --arch x86_64 --kernelsourcedir "$2" \
+		--dkmstree "$OUT/tree" --sourcetree "$OUT/dkms/usr/src"
+}
+
+dkms_builds() {
+	local kdir
+	kdir=$(guest_kdir)
+	dkms_build "$(guest_release)" "$kdir" || {
+		cat "$OUT/tree/rdma_mpa/$version/build/make.log"
+		return 1
+	}
+	find "$OUT/tree" -name 'rdma_mpa.ko*' | grep .
+}
+
+# passes_over RELEASE KDIR: 77 is DKMS's status for a kernel that a module is not meant for
+passes_over() {
+	local status=0
+	dkms_build "$1" "$2" || status=$?
+	[ $status = 77 ] || {
+		echo "dkms ended with status $status for $1, not 77"
+		return 1
+	}
+}
+
+dkms_older() {
+	passes_over 5.10.0-30-amd64 "$(guest_kdir)"
+	passes_over 6.0.0-6-amd64 "$(guest_kdir)"
+}
+
+# A kernel that lacks one of the things it has to be configured with
+dkms_without() {
+	local config
+	mkdir -p "$OUT/kdir"
+	for config in INET INFINIBAND INFINIBAND_ADDR_TRANS INFINIBAND_VIRT_DMA; do
+		sed "s/^CONFIG_$config=.*/# CONFIG_$config is not set/" \
+			"$(guest_kdir)/.config" > "$OUT/kdir/.config"
+		passes_over "$(guest_release)" "$OUT/kdir"
+	done
+}
+
+# The other distributions' packages, built here, hold what Debian's hold.
+same_as_debian() {
+	diff <(files_below "$1" | sed 's,^\./usr/lib/,./lib/,; /doc/d') <(
+		{
+			files_below "$OUT/dkms"
+			files_below "$OUT/tools"
+		} | sed 's,^\./usr/lib/,./lib/,; /doc/d' | sort
+	)
+}
+
+rpm_spec() {
+	local rpm
+	rm -rf "$OUT/rpm"
+	mkdir -p "$OUT/rpm/root"
+	rpmbuild -bb --nodeps --define "_topdir $OUT/rpm" \
+		--define "_sourcedir $BUILD/deb" packaging/rdma-mpa.spec
+	for rpm in "$OUT"/rpm/RPMS/noarch/*.rpm; do
+		rpm2cpio "$rpm" | (cd "$OUT/rpm/root" && cpio --quiet -id)
+	done
+	same_as_debian "$OUT/rpm/root"
+}
+
+# shellcheck disable=SC2030,SC2031 # makepkg's variables, for its functions
+arch_pkgbuild() {
+	local name srcdir=$BUILD/deb pkgdir=$OUT/arch
+	bash -n packaging/PKGBUILD
+	rm -rf "$pkgdir"
+	mkdir "$pkgdir"
+	# shellcheck source=packaging/PKGBUILD
+	. packaging/PKGBUILD
+	[ "$pkgver" = "$version" ]
+	for name in "${pkgname[@]}"; do
+		"package_$name"
+	done
+	same_as_debian "$pkgdir"
+}
+
+# make install and make uninstall, by hand, in a folder
+by_hand() {
+	local root=$OUT/hand/root
+	rm -rf "$OUT/hand"
+	mkdir -p "$root/lib/modules"
+	cp -r "$OUT/dkms/usr/src/rdma_mpa-$version" "$OUT/hand/source"
+	make -C "$OUT/hand/source" KDIR="$(guest_kdir)" -j"$(nproc)" modules
+	make -C "$OUT/hand/source" KDIR="$(guest_kdir)" INSTALL_MOD_PATH="$root" install
+	find "$root" -name 'rdma_mpa.ko*' | grep .
+	make -C "$OUT/hand/source" KDIR="$(guest_kdir)" INSTALL_MOD_PATH="$root" uninstall
+	[ -z "$(find "$root" -name 'rdma_mpa*')" ]
+	! grep rdma_mpa "$root/lib/modules/$(guest_release)/modules.dep"
+}
+
+unpack() {
+	rm -rf "$OUT/dkms" "$OUT/tools"
+	dpkg-deb -x "$BUILD/deb/rdma-mpa-dkms_$version"-*.deb "$OUT/dkms"
+	dpkg-deb -x "$BUILD/deb/rdma-mpa-tools_$version"-*.deb "$OUT/tools"
+	rm -r "$OUT"/{dkms,tools}/usr/share/lintian # Debian's alone
+}
+
+test_packages() {
+	echo "TAP version 13"
+	attempt "the packages build" scripts/package/deb.sh
+	attempt "and once more the same" same_again
+	attempt "lintian has nothing to say" lint_packages
+	attempt "they can be unpacked" unpack
+	attempt "rdma-mpa-dkms: what a build needs, and no more" dkms_contents
+	attempt "rdma-mpa-tools: the unit, the rule, the documents" tools_contents
+	attempt "DKMS builds the module from it" dkms_builds
+	attempt "DKMS passes over a kernel before 6.1" dkms_older
+	attempt "DKMS passes over a kernel that is configured without what we need" dkms_without
+	attempt "make uninstall takes away what make install put there" by_hand
+	attempt "the rpm spec makes packages of the same files" rpm_spec
+	attempt "the PKGBUILD makes packages of the same files" arch_pkgbuild
+	echo "1..$number"
+}
+
+test_machine() {
+	scripts/package/image.sh "$BUILD"/deb/*.deb || {
+		echo "Bail out! no machine could be made"
+		return
+	}
+	step "booting it, twice"
+	scripts/package/boot.sh "$OUT/machine" || echo "Bail out! the machine died"
+}
+
+# count FILE: adds the results in it to the total
+count() {
+	local good bad
+	read -r good bad < <(awk -f scripts/tap.awk "$1")
+	passed=$((passed + good))
+	failed=$((failed + bad))
+}
+
+[ "$(id -u)" = 0 ] || die "not root: the machine of the tests is installed by chroot"
+scripts/deps.sh package-check
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+mkdir -p "$OUT"
+test_packages | tee "$OUT/packages.tap"
+test_machine | tee "$OUT/machine.tap"
+count "$OUT/packages.tap"
+count "$OUT/machine.tap"
+echo
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# deb.sh: builds the Debian packages, source and binary, in build/deb. Each time from new, in
+# a copy of what the packages are made of. Prints the paths of the binary packages.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+cd "$TOP"
+
+OUT=$BUILD/deb
+
+# The part of the tree that the packages are made of
+PARTS=(Kbuild Makefile dkms.conf COPYING README SECURITY Documentation include drivers packaging)
+
+# What a build of the module leaves behind is no source.
+LEFT_OVER=(--exclude='*.o' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*')
+
+# version_in FILE: the version that a distribution's file has
+version_in() {
+	case $1 in
+	*/changelog) sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' "$1" ;;
+	*.spec) sed -n 's/^Version: *//p' "$1" ;;
+	*/PKGBUILD) sed -n 's/^pkgver=//p' "$1" ;;
+	esac
+}
+
+check_versions() {
+	local file
+	for file in packaging/{debian/changelog,rdma-mpa.spec,PKGBUILD}; do
+		[ "$(version_in "$file")" = "$version" ] ||
+			die "$file has version $(version_in "$file") and dkms.conf has $version:" \
+				"change the one that is wrong"
+	done
+}
+
+# The archive of the source depends on nothing but the files: not on times, not on who.
+make_archive() {
+	local epoch
+	epoch=$(dpkg-parsechangelog -l packaging/debian/changelog -S Timestamp)
+	tar "${LEFT_OVER[@]}" --exclude=packaging/debian \
+		--sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner \
+		--mode=u=rwX,go=rX --transform="s,^,rdma-mpa-$version/," -cf - "${PARTS[@]}" |
+		xz -T1 > "$OUT/rdma-mpa_$version.orig.tar.xz"
+}
+
+"$TOP/scripts/deps.sh" package
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+check_versions
+step "building the packages in build/deb (log: build/deb/build.log)"
+rm -rf "$OUT"
+mkdir -p "$OUT"
+make_archive
+tar -C "$OUT" -xf "$OUT/rdma-mpa_$version.orig.tar.xz"
+cp -r packaging/debian "$OUT/rdma-mpa-$version/debian"
+cd "$OUT/rdma-mpa-$version"
+run_logged "$OUT/build.log" dpkg-buildpackage -us -uc
+ls "$OUT"/*.deb

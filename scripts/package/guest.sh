@@ -1,0 +1,283 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# guest.sh: what the machine of image.sh runs at each boot: the tests of the installed
+# packages, then a reboot; after it the tests of what has to be there again, and of how
+# packages go. Prints TAP; the number of tests and of failures live on the disk.
+set -uo pipefail
+
+unit=rdma-mpa@eth0.service conf=/etc/rdma-mpa/eth0.conf
+settings=/sys/class/infiniband/mpa0/mpa
+kept=/var/lib/package-test # boots, number, failed
+export LC_ALL=C.UTF-8 HOME=/root
+
+fail() {
+	echo "# $*"
+	return 1
+}
+
+wait_for() {
+	local end=$((SECONDS + 120))
+	until "$@" &> /dev/null; do
+		[ $SECONDS -lt $end ] || {
+			fail "waited in vain for: $*"
+			return
+		}
+		sleep 0.2
+	done
+}
+
+# attempt FUNCTION TEXT: a test; what it prints is its comment when it fails
+attempt() {
+	local status out
+	number=$((number + 1))
+	# Not with "||" behind it: set -e would mean nothing in there.
+	out=$(set -e; "$1" 2>&1)
+	status=$?
+	if [ $status = 0 ]; then
+		echo "ok $number - $2"
+		return
+	fi
+	failed=$((failed + 1))
+	echo "not ok $number - $2"
+	{
+		echo "$out"
+		journalctl -b -o cat -n 10 -u 'rdma-mpa@*'
+		rdma link show
+	} 2>&1 | sed 's/^#* */# /'
+}
+
+# is FILE VALUE
+is() {
+	[ "$(< "$1")" = "$2" ] || fail "$1 is $(< "$1"), not $2"
+}
+
+configure() { printf '%s\n' "$@" > "$conf"; }
+
+is_active() { systemctl -q is-active "$1"; }
+
+# Neither active nor on its way, and not failed
+has_stopped() { [ "$(systemctl show -P ActiveState "$1")" = inactive ]; }
+
+device_index() { rdma dev show mpa0 | cut -d : -f 1; }
+
+# --- the first boot ---
+
+module_there() {
+	modinfo -F filename rdma_mpa | grep updates/dkms
+	dkms status rdma_mpa | grep installed
+	[ ! -d /sys/module/rdma_mpa ] || fail "the module is loaded before a unit wanted it"
+}
+
+autopkgtest_unit() { unit.sh; }
+
+device_made() {
+	configure NAME=mpa0 '# a comment' '' ' crc = off ' keepalive_s=10
+	systemctl enable -q --now "$unit"
+	is $settings/crc off
+	is $settings/keepalive_s 10
+	is $settings/markers 0
+	rdma link show | grep '^link mpa0/1 .* netdev eth0'
+	[ -c /dev/infiniband/rdma_cm ] || fail "active, and no rdma_cm to connect by"
+	[ -d /sys/module/ib_uverbs ] || fail "active, and ib_uverbs is not loaded"
+}
+
+known_as_iwarp() {
+	udevadm settle
+	udevadm info -q property /sys/class/infiniband/mpa0 | grep -x ID_RDMA_IWARP=1
+	wait_for is_active rdma-load-modules@iwarp.service
+	wait_for is_active rdma-hw.target
+}
+
+reload_applies() {
+	local before
+	before=$(device_index)
+	configure NAME=mpa0 crc=off keepalive_s=20
+	systemctl reload "$unit"
+	is $settings/keepalive_s 20
+	[ "$before" = "$(device_index)" ] || fail "another device took its place"
+}
+
+restart_forgets() {
+	configure NAME=mpa0 crc=off
+	systemctl restart "$unit"
+	is $settings/crc off
+	is $settings/keepalive_s default
+}
+
+# refused SENTENCE LINE...: with these lines the unit fails, says so and leaves no device
+refused() {
+	local cursor
+	cursor=$(journalctl -n 1 --show-cursor | sed -n 's/^-- cursor: //p')
+	configure "${@:2}"
+	! systemctl start "$unit" || fail "started with: ${*:2}"
+	systemctl is-failed -q "$unit" || fail "not failed with: ${*:2}"
+	journalctl --sync
+	journalctl -o cat -u "$unit" --after-cursor="$cursor" | tee /dev/stderr |
+		grep -F -- "$1" || fail "the journal does not say: $1"
+	[ -z "$(rdma link show)" ] || fail "left a device with: ${*:2}"
+	systemctl reset-failed "$unit"
+}
+
+faulty_files() {
+	systemctl stop "$unit"
+	refused "$conf, line 1: crc cannot be \"maybe\"" crc=maybe
+	refused "$conf, line 2: there is no setting crcc; there are: crc " NAME=mpa0 crcc=off
+	refused "$conf, line 1: \"crc off\" is neither NAME=DEVICE nor SETTING=VALUE" 'crc off'
+	refused "$conf, line 1: \"a b\" cannot be the name of a device" 'NAME=a b'
+	refused "$conf, line 3: crc= stands there twice" crc=off '' crc=off
+	refused "$conf, line 2: NAME= stands there twice" NAME=x NAME=y
+	refused "$conf, line 1: max_pending cannot be \"0\"" max_pending=0
+	refused "$conf, line 1: rtr cannot be \"\"" rtr=
+}
+
+no_module() {
+	systemctl stop "$unit"
+	modprobe -r rdma_mpa
+	echo 'install rdma_mpa /bin/false' > /etc/modprobe.d/test.conf
+	refused "the module rdma_mpa is not there or cannot be loaded" NAME=mpa0
+	rm /etc/modprobe.d/test.conf
+}
+
+foreign_device() {
+	configure NAME=mpa0
+	rdma link add byhand type mpa netdev eth0
+	! systemctl start "$unit" || fail "started beside a device made by hand"
+	journalctl --sync
+	journalctl -b -o cat -u "$unit" | grep -F '"rdma link delete byhand"'
+	rdma link show | grep '^link byhand/1' || fail "the device made by hand is gone"
+	rdma link delete byhand
+	systemctl reset-failed "$unit"
+}
+
+names_taken() {
+	systemctl start "$unit"
+	echo NAME=mpa0 > /etc/rdma-mpa/other.conf
+	ip link add other type dummy
+	! systemctl start rdma-mpa@other.service || fail "two devices mpa0"
+	journalctl --sync
+	journalctl -b -o cat -u rdma-mpa@other.service |
+		grep -F 'another interface has a device with the name mpa0'
+	ip link delete other
+	rm /etc/rdma-mpa/other.conf
+	systemctl reset-failed
+}
+
+on_loopback() {
+	systemctl start rdma-mpa@lo.service
+	rdma link show | grep '^link mpa_lo/1 .* netdev lo'
+	systemctl stop rdma-mpa@lo.service
+	[ ! -e /sys/class/infiniband/mpa_lo ] || fail "stopped, and mpa_lo is there"
+}
+
+dash_in_name() {
+	local name
+	name=$(systemd-escape --template=rdma-mpa@.service mpa-x)
+	ip link add mpa-x type dummy
+	systemctl start "$name"
+	rdma link show | grep '^link mpa_mpa-x/1 .* netdev mpa-x'
+	ip link delete mpa-x
+	wait_for has_stopped "$name"
+	[ ! -e /run/rdma-mpa-mpa-x ] || fail "its name is kept"
+}
+
+stop_removes() {
+	systemctl start "$unit"
+	systemctl stop "$unit"
+	[ -z "$(rdma link show)" ] || fail "stopped, and there is a device"
+	systemctl start "$unit"
+}
+
+# --- the second boot ---
+
+there_again() {
+	wait_for is_active "$unit"
+	is $settings/crc off
+	is $settings/keepalive_s 30
+	rdma link show | grep '^link mpa0/1 state ACTIVE .* netdev eth0'
+}
+
+data_goes() {
+	local server
+	wait_for ip route get 192.0.2.1
+	rping -s -a 192.0.2.1 -C 10 &> /dev/null &
+	server=$!
+	wait_for grep ':1C06 00000000:0000 0A' /proc/net/tcp
+	timeout 120 rping -c -a 192.0.2.1 -v -V -C 10
+	wait "$server"
+}
+
+installed_again() {
+	local before
+	before=$(device_index)
+	dpkg -i /var/tmp/rdma-mpa-tools*.deb
+	[ "$before" = "$(device_index)" ] || fail "an upgrade took the device"
+	is_active "$unit"
+}
+
+tools_removed() {
+	dpkg --remove rdma-mpa-tools
+	[ ! -e /sys/class/infiniband/mpa0 ] || fail "the device is still there"
+	[ -e "$conf" ] || fail "remove took the settings"
+}
+
+dkms_removed() {
+	dpkg --remove rdma-mpa-dkms
+	! modinfo rdma_mpa || fail "modinfo finds the module"
+	[ -z "$(dkms status rdma_mpa)" ] || fail "dkms knows the module"
+}
+
+nothing_left() {
+	local left
+	dpkg --purge rdma-mpa-tools rdma-mpa-dkms
+	rm /var/tmp/rdma-mpa-*.deb
+	left=$(find / -xdev \( -iname '*rdma[-_]mpa*' -o -name '*net-devices-eth0*' \) \
+		-not -path '/var/log/*')
+	[ -z "$left" ] || fail "left:" "$left"
+	left=$(find /run -iname '*rdma[-_]mpa*')
+	[ -z "$left" ] || fail "left:" "$left"
+}
+
+kernel_log_clean() {
+	! dmesg | grep -E 'BUG:|WARNING:|Oops|Call Trace' || fail "see above"
+}
+
+first_boot() {
+	attempt module_there "packages: DKMS built the module when its package was installed"
+	attempt autopkgtest_unit "unit: the package's own autopkgtest"
+	attempt device_made "unit: makes the device, with the settings of its file"
+	attempt known_as_iwarp "udev: rdma-core takes the device for iWARP"
+	attempt reload_applies "unit: reload writes the settings, the device stays"
+	attempt restart_forgets "unit: restart forgets what is not in the file any more"
+	attempt faulty_files "unit: a faulty file fails with its sentence, and leaves no device"
+	attempt no_module "unit: says that there is no module"
+	attempt foreign_device "unit: leaves a device alone that was made by hand"
+	attempt names_taken "unit: says that a name is taken"
+	attempt on_loopback "unit: on the loopback interface"
+	attempt dash_in_name "unit: an interface with a dash, which goes"
+	attempt stop_removes "unit: stop removes the device"
+	configure NAME=mpa0 crc=off keepalive_s=30
+}
+
+second_boot() {
+	attempt there_again "reboot: the device is there again, with its settings"
+	attempt data_goes "reboot: rping over the address that systemd-networkd gave"
+	attempt installed_again "packages: the device outlives an upgrade of the tools"
+	attempt tools_removed "packages: remove stops the units, and keeps their files"
+	attempt dkms_removed "packages: remove takes the module away"
+	attempt nothing_left "packages: purge leaves nothing"
+	attempt kernel_log_clean "kernel: nothing in its log since the reboot"
+}
+
+boots=0 number=0 failed=0
+# shellcheck source=/dev/null
+[ ! -e $kept ] || . $kept
+boots=$((boots + 1))
+if [ $boots = 1 ]; then
+	first_boot
+	printf '%s\n' boots=$boots number=$number failed=$failed > $kept
+	systemctl --no-block reboot
+	exit
+fi
+second_boot
+echo "1..$number"
+systemctl --no-block poweroff

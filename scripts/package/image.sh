@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# image.sh DEB...: makes build/package/machine: the disk of a Debian machine (image) that has
+# these packages and runs guest.sh when it boots, its kernel (vmlinuz) and its initramfs
+# (initrd). Needs root: the machine is installed in a folder, by chroot.
+#
+# What it has of Debian is fetched with apt from this machine's own sources (350 MB, three
+# minutes) and kept in build/package/base-NAME.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+OUT=$BUILD/package
+SUITE=bookworm
+PACKAGES=(systemd-sysv udev dbus kmod iproute2
+	linux-image-amd64 linux-headers-amd64 dkms gcc make libc6-dev
+	rdma-core ibverbs-providers rdmacm-utils)
+
+# sources: lines for sources.list, of Debian's archives that this machine uses
+sources() {
+	apt-get indextargets --format "deb \$(REPO_URI) \$(CODENAME) \$(COMPONENT)" \
+		'Created-By: Packages' 'Origin: Debian' | grep -E " $SUITE(-[a-z]+)? " | sort -u
+}
+
+mirror() {
+	sources | awk -v suite="$SUITE" '$3 == suite && $4 == "main" { print $2; exit }'
+}
+
+# inside DIR COMMAND...: as root of the machine in DIR; what is mounted for it goes with it.
+# shellcheck disable=SC2016 # bash in the new mount namespace puts them in
+inside() {
+	unshare --mount --fork -- bash -euc '
+		mount -t proc proc "$1/proc"
+		mount -t sysfs -o ro sysfs "$1/sys"
+		export LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+			DEBIAN_FRONTEND=noninteractive
+		exec chroot "$@"' bash "$@"
+}
+
+# start_nothing DIR yes|no: whether packages may start their services
+start_nothing() {
+	rm -f "$1/usr/sbin/policy-rc.d"
+	[ "$2" = no ] || {
+		printf '%s\n' '#!/bin/sh' 'exit 101' > "$1/usr/sbin/policy-rc.d"
+		chmod +x "$1/usr/sbin/policy-rc.d"
+	}
+}
+
+install_base() {
+	debootstrap --variant=minbase "$SUITE" "$1" "$(mirror)"
+	sources > "$1/etc/apt/sources.list"
+	start_nothing "$1" yes
+	inside "$1" apt-get -qq update
+	inside "$1" apt-get -qq install -y --no-install-recommends "${PACKAGES[@]}"
+	inside "$1" apt-get -qq clean
+	start_nothing "$1" no
+}
+
+make_base() {
+	local name
+	[ -n "$(mirror)" ] || die "apt has no sources of Debian $SUITE on this machine:" \
+		"add that suite's main archive, then \"apt-get update\""
+	name=$(sha256sum <<< "$SUITE ${PACKAGES[*]}" | cut -c 1-12)
+	base=$OUT/base-$name
+	[ ! -e "$base" ] || return 0
+	step "installing a Debian machine in build/package (log: build/package/base.log)"
+	rm -rf "$OUT"/base-* "$OUT/new"
+	run_logged "$OUT/base.log" install_base "$OUT/new"
+	mv "$OUT/new" "$base"
+}
+
+# As a user would: with what the package manager makes of it.
+install_ours() {
+	local deb
+	rm -f "$root"/var/tmp/*.deb
+	for deb in "$@"; do
+		cp "$deb" "$root/var/tmp"
+	done
+	start_nothing "$root" yes
+	# shellcheck disable=SC2016 # a pattern of the machine's
+	inside "$root" sh -c 'dpkg -i /var/tmp/*.deb'
+	start_nothing "$root" no
+	inside "$root" systemd-analyze verify rdma-mpa@eth0.service
+}
+
+add_tests() {
+	install -m 755 "$TOP/scripts/package/guest.sh" "$TOP/packaging/debian/tests/unit.sh" \
+		"$root/usr/local/sbin"
+	cp "$TOP/scripts/package/package-test.service" "$root/etc/systemd/system"
+	mkdir -p "$root/etc/systemd/system/multi-user.target.wants"
+	ln -s ../package-test.service "$root/etc/systemd/system/multi-user.target.wants"
+	cp "$TOP/packaging/examples/eth0.network" "$root/etc/systemd/network"
+	ln -s /lib/systemd/system/systemd-networkd.service \
+		"$root/etc/systemd/system/multi-user.target.wants"
+	echo guest > "$root/etc/hostname"
+	echo '/dev/vda / ext4 defaults 0 0' > "$root/etc/fstab"
+	: > "$root/etc/machine-id"
+}
+
+[ "$(id -u)" = 0 ] || die "not root: the machine is installed by chroot"
+mkdir -p "$OUT"
+make_base
+machine=$OUT/machine root=$OUT/machine/root
+rm -rf "$machine"
+mkdir "$machine"
+cp -a --reflink=auto "$base" "$root"
+step "installing our packages there (log: build/package/install.log)"
+run_logged "$OUT/install.log" install_ours "$@"
+add_tests
+cp "$root"/boot/vmlinuz-* "$machine/vmlinuz"
+cp "$root"/boot/initrd.img-* "$machine/initrd"
+truncate -s 4G "$machine/image"
+run_logged "$OUT/mke2fs.log" mke2fs -q -t ext4 -d "$root" "$machine/image"
+rm -rf "$root"
