@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# deps.sh [build|unit|check|kernels|fuzz|debug|vng|bench|storage|lint]...: installs the Debian packages a target
-# needs and this machine lacks, by name. Says nothing when nothing is missing.
+# deps.sh [build|unit|check|kernels|fuzz|debug|vng|bench|storage|lint|pair|running|containers]...:
+# installs the Debian packages a target needs and this machine lacks, by name. Says nothing when nothing is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -23,7 +23,7 @@ packages() {
 		echo linux-image-amd64 linux-source-6.1 xz-utils cpio kmod \
 			qemu-system-x86 busybox-static bash-builtins iproute2 iputils-ping procps \
 			rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest qperf \
-			libibverbs-dev librdmacm-dev python3-minimal \
+			libibverbs-dev librdmacm-dev python3-minimal python3-yaml \
 			tshark tcpdump ethtool gcc nfs-common nfs-kernel-server
 		;;
 	kernels)
@@ -52,8 +52,21 @@ packages() {
 		packages build
 		echo linux-source-6.1 xz-utils perl sparse shellcheck python3-docutils
 		;;
+	pair)
+		echo kmod iproute2 rdma-core ibverbs-providers ibverbs-utils rdmacm-utils
+		# Ubuntu has parts of its kernel apart.
+		modinfo iw_cm > /dev/null 2>&1 || echo "linux-modules-extra-$(uname -r)"
+		;;
+	running)
+		echo make gcc libc6-dev
+		[ -d "/lib/modules/$(uname -r)/build/" ] || echo "linux-headers-$(uname -r)"
+		;;
+	containers)
+		packages check
+		echo podman crun uidmap
+		;;
 	*)
-		die "usage: deps.sh [build|unit|check|kernels|fuzz|debug|vng|bench|storage|lint]..."
+		die "usage: deps.sh [build|unit|check|kernels|fuzz|debug|vng|bench|storage|lint|pair|running|containers]..."
 		;;
 	esac
 }
