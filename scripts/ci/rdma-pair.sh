@@ -155,7 +155,7 @@ up() {
 	step "two RDMA hosts are up: mpa_a has $A4 and $A6, mpa_b has $B4 and $B6"
 	echo "    a server:  ip netns exec rdma-b rping -s -a $B4 -C 10"
 	echo "    a client:  ip netns exec rdma-a rping -c -a $B4 -C 10 -v"
-	echo "    all away:  $TOP/scripts/ci/rdma-pair.sh down"
+	printf '    all away:  %q down\n' "$TOP/scripts/ci/rdma-pair.sh"
 }
 
 # --- run, logs, down ---
