@@ -196,7 +196,7 @@ logs() {
 	for host in a b; do
 		[ -e "/run/netns/rdma-$host" ] || continue
 		show "rdma-$host: RDMA devices" on $host rdma link show
-		show "rdma-$host: addresses" on $host ip -d addr show
+		show "rdma-$host: addresses" on $host ip addr show
 		show "rdma-$host: neighbours" on $host ip neigh show
 		show "rdma-$host: TCP" on $host ss -Htanp
 	done
