@@ -180,13 +180,15 @@ describe() {
 
 # --- containers: podman, which is large, comes with make container-check ---
 
-# make_root DIR: what rping and ibv_devices need of this machine
+# make_root DIR: what rping and ibv_devices need of this machine. The C library loads
+# libgcc_s when a thread ends.
 make_root() {
 	local programs files
 	mapfile -t programs < <(command -v rping ibv_devices cat)
 	mapfile -t files < <({
 		ldd "${programs[@]}" "$PROVIDER" | grep -o '/[^ :]*'
 		printf '%s\n' "${programs[@]}" "$PROVIDER" /etc/libibverbs.d/siw.driver
+		gcc -print-file-name=libgcc_s.so.1
 	} | sort -u)
 	mkdir -p "$1"/{dev,etc,proc,run,sys,tmp}
 	cp -L --parents "${files[@]}" "$1"
