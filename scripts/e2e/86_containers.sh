@@ -213,7 +213,8 @@ containers() {
 		--storage-driver vfs --log-level error)
 }
 
-# in_container NAME [OPTION...] -- COMMAND: on host a, whose network it shares
+# in_container NAME [OPTION...] -- COMMAND: on host a, whose network it shares. The first
+# start of podman takes most of a minute under emulation.
 in_container() {
 	local name=$1 options=(--rm --network host)
 	shift
@@ -223,7 +224,7 @@ in_container() {
 	done
 	shift
 	STATUS=0
-	timeout -k 1 "$LIMIT" "$CI/rdma-pair.sh" run a "${PODMAN[@]}" run "${options[@]}" \
+	timeout -k 1 $((200 * SLOW)) "$CI/rdma-pair.sh" run a "${PODMAN[@]}" run "${options[@]}" \
 		--rootfs "$WORK/root" "$@" >"$WORK/$name.log" 2>&1 </dev/null || STATUS=$?
 	forgive_rping "$name"
 }
@@ -248,7 +249,7 @@ root_is_outside() {
 		fail "who is root there? $(<"$WORK/uid_map.log")"
 }
 
-scenario container_root 300 "a container that root starts, its users mapped: one device, and rping"
+scenario container_root 600 "a container that root starts, its users mapped: one device, and rping"
 container_root() {
 	containers
 	OPTIONS+=(--uidmap 0:100000:65536 --gidmap 0:100000:65536)
@@ -258,7 +259,7 @@ container_root() {
 	pings_from_container --user 1000:1000
 }
 
-scenario container_user 300 "a container that a user without privileges starts: one device, and rping"
+scenario container_user 600 "a container that a user without privileges starts: one device, and rping"
 container_user() {
 	containers
 	useradd -m joe
@@ -272,7 +273,7 @@ container_user() {
 	root_is_outside "$(id -u joe)"
 }
 
-scenario container_without 300 "a container without the device, or without memory to lock, is refused"
+scenario container_without 600 "a container without the device, or without memory to lock, is refused"
 container_without() {
 	containers
 	in_container none -- rping -c -a "$B4" -C 1
