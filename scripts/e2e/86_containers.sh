@@ -249,7 +249,7 @@ root_is_outside() {
 		fail "who is root there? $(<"$WORK/uid_map.log")"
 }
 
-scenario container_root 600 "a container that root starts, its users mapped: one device, and rping"
+scenario container_root 600 "a container of root, its users mapped: one device, and rping"
 container_root() {
 	containers
 	OPTIONS+=(--uidmap 0:100000:65536 --gidmap 0:100000:65536)
@@ -259,7 +259,7 @@ container_root() {
 	pings_from_container --user 1000:1000
 }
 
-scenario container_user 600 "a container that a user without privileges starts: one device, and rping"
+scenario container_user 600 "a container of a user without privileges: one device, and rping"
 container_user() {
 	containers
 	useradd -m joe
@@ -273,7 +273,7 @@ container_user() {
 	root_is_outside "$(id -u joe)"
 }
 
-scenario container_without 600 "a container without the device, or without memory to lock, is refused"
+scenario container_without 600 "a container without the device, or memory to lock, is refused"
 container_without() {
 	containers
 	in_container none -- rping -c -a "$B4" -C 1
