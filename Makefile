@@ -65,6 +65,10 @@ kunit:
 e2e:
 	scripts/check.sh e2e $(E2E)
 
+container-check:
+	scripts/deps.sh containers
+	scripts/check.sh e2e 'container_*'
+
 debug-check:
 	KCSAN=$(KCSAN) scripts/check.sh debug $(E2E)
 
@@ -109,6 +113,7 @@ help:
 	@echo 'make fuzz      the engine against made-up octets (FUZZ_SECONDS=60 each)'
 	@echo 'make kunit     only the engine tests in a kernel'
 	@echo 'make e2e       only the end-to-end scenarios (E2E="NAME ...": these)'
+	@echo 'make container-check  only the scenarios with podman, which it installs (90 MB)'
 	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ... (KCSAN=1: one that looks for data races)'
 	@echo 'make newer-check  scenarios on a newer kernel (6.12; NEWER=7.3: that one)'
 	@echo 'make kernels   build for each kernel that apt has headers of (RELEASES="... ...")'
@@ -120,6 +125,6 @@ help:
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install uninstall deb package-check demo check unit fuzz kunit e2e debug-check newer-check kernels bench bench-count bench-growth bench-profile bench-storage lint help
+.PHONY: all modules clean headers install uninstall deb package-check demo check unit fuzz kunit e2e container-check debug-check newer-check kernels bench bench-count bench-growth bench-profile bench-storage lint help
 
 endif

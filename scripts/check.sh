@@ -28,6 +28,7 @@ folder='' # where other_folder() is, for it to be removed
 
 # Left out on the stock kernel unless named: what, and why.
 LEFT_OUT_STOCK=(
+	'container_*:podman is 90 MB; make container-check has it'
 	'failslab_*:that kernel cannot make allocations fail'
 )
 # On the debug kernel beside the stock one: 25 minutes of processor time.
@@ -35,10 +36,13 @@ LEFT_OUT_DEBUG=(
 	'seg_[!l]*:what tshark and TCP show does not depend on the kernel; make debug-check has it'
 	'wire_*:what tshark shows does not depend on the kernel; make debug-check has it'
 	'siw_crc_[ot][uh]*:siw with other settings; make debug-check has it'
+	'pair_*:scripts for the user, which the stock kernel shows; make debug-check has it'
 )
 
 # What cannot run on the debug kernel:
 CANNOT_DEBUG=(
+	'container_*:that kernel has no seccomp, which podman wants'
+	'pair_build:that kernel is none whose headers are installed'
 	'tcp_sockmap:that kernel has no BPF'
 	'callers_sockets:that kernel has no BPF'
 	'callers_memory:that kernel has no memory cgroups'
@@ -49,6 +53,8 @@ CANNOT_DEBUG=(
 # The newer kernel (6.12, 7.2, 7.3): what cannot run there,
 NEWER=${NEWER:-6.12}
 LEFT_OUT_NEWER=(
+	'container_*:podman is 90 MB'
+	'pair_build:that kernel is none whose headers are installed'
 	'failslab_*:that kernel cannot make allocations fail'
 	'siw_*:siw, the peer, is built from the source of 6.1'
 )

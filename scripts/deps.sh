@@ -23,7 +23,7 @@ packages() {
 		echo linux-image-amd64 linux-source-6.1 xz-utils cpio kmod \
 			qemu-system-x86 busybox-static bash-builtins iproute2 iputils-ping procps \
 			rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest qperf \
-			libibverbs-dev librdmacm-dev python3-minimal \
+			libibverbs-dev librdmacm-dev python3-minimal python3-yaml \
 			tshark tcpdump ethtool gcc nfs-common nfs-kernel-server
 		;;
 	kernels)
@@ -63,8 +63,21 @@ packages() {
 		packages package
 		echo lintian rpm debootstrap e2fsprogs systemd
 		;;
+	pair)
+		echo kmod iproute2 rdma-core ibverbs-providers ibverbs-utils rdmacm-utils
+		# Ubuntu has parts of its kernel apart.
+		modinfo iw_cm > /dev/null 2>&1 || echo "linux-modules-extra-$(uname -r)"
+		;;
+	running)
+		echo make gcc libc6-dev
+		[ -d "/lib/modules/$(uname -r)/build/" ] || echo "linux-headers-$(uname -r)"
+		;;
+	containers)
+		packages check
+		echo podman crun uidmap
+		;;
 	*)
-		die "usage: deps.sh [build|unit|check|kernels|suite|fuzz|debug|vng|bench|storage|lint|package|package-check]..."
+		die "usage: deps.sh [build|unit|check|kernels|suite|fuzz|debug|vng|bench|storage|lint|package|package-check|pair|running|containers]..."
 		;;
 	esac
 }

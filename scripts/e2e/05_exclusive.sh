@@ -27,3 +27,84 @@ startups_netns() {
 gone_everywhere() {
 	[[ "$(rdma dev show) $(ip netns exec n rdma dev show)" != *mpa9* ]]
 }
+
+# Nothing of a program in a namespace is seen through the /sys of another.
+exclusive() {
+	# shellcheck disable=SC2034 # for lib.sh
+	INTO=(ip netns exec) LIMITED=(in_time)
+	dirty
+	pair down
+	topo_down
+	trap shared EXIT
+	until_true 60 rdma system set netns exclusive || fail "no exclusive mode"
+}
+
+shared() {
+	pair down
+	ip netns del n 2>/dev/null || :
+	ip netns del m 2>/dev/null || :
+	ip netns del first 2>/dev/null || :
+	until_true 60 rdma system set netns shared || fail "the mode stays exclusive"
+}
+
+# devices NAMESPACE: the names of those that are seen there
+devices() { ip netns exec "$1" rdma dev show | sed 's/^[0-9]*: \([^:]*\):.*/\1/' | paste -sd ' '; }
+
+sees() { [ "$(devices "$1")" = "$2" ]; }
+
+must_see() { sees "$@" || fail "$1 sees '$(devices "$1")', not '$2'"; }
+
+scenario pair_exclusive 90 "rdma-pair.sh where devices are not shared: each in its host, out and in again"
+pair_exclusive() {
+	exclusive
+	ip netns attach first $$
+	pair up >"$WORK/up.log" 2>&1
+	must_see first ''
+	must_see rdma-a mpa_a
+	must_see rdma-b mpa_b
+	ip netns exec rdma-a rdma dev set mpa_a netns first
+	must_see first mpa_a
+	must_see rdma-a ''
+	rdma dev set mpa_a netns rdma-a
+	must_see first ''
+	rping_pair rdma-b rdma-a "$B4" 1000
+	rping_pair rdma-a rdma-b "$A6" 64000
+	pair down
+	must_see first ''
+}
+
+# One end of the cable stays in the first namespace, and so does the interface of mpa8.
+# mpa9 goes with its interface when that goes with its namespace.
+scenario pair_moved 90 "a device in another namespace than its interface comes back when that ends"
+pair_moved() {
+	exclusive
+	ip netns attach first $$
+	ip netns add n
+	ip link add v8 address 02:77:00:00:00:08 type veth \
+		peer name v9 address 02:77:00:00:00:09 netns n
+	ip address add 10.78.0.8/24 dev v8
+	ip -n n address add 10.78.0.9/24 dev v9
+	ip link set v8 up
+	ip -n n link set v9 up
+	ip neigh add 10.78.0.9 lladdr 02:77:00:00:00:09 dev v8 nud permanent
+	ip -n n neigh add 10.78.0.8 lladdr 02:77:00:00:00:08 dev v9 nud permanent
+	link_add mpa8 first v8
+	link_add mpa9 n v9
+	must_see first 'mpa8 mpa9'
+	rdma dev set mpa9 netns n
+	must_see first mpa8
+	must_see n mpa9
+	rping_pair n first 10.78.0.9 1000
+	rping_pair first n 10.78.0.8 64000
+	ip netns add m
+	rdma dev set mpa8 netns m
+	must_see first ''
+	must_see m mpa8
+	must_fail "" ip netns exec first timeout -k 1 20 rping -c -a 10.78.0.9 -C 1
+	ip netns del m
+	wait_for 10 sees first mpa8
+	rping_pair n first 10.78.0.9 1000
+	rping_pair first n 10.78.0.8 64000
+	ip netns del n
+	wait_for 20 sees first ''
+}
