@@ -30,6 +30,7 @@ folder='' # where other_folder() is, for it to be removed
 LEFT_OUT_STOCK=(
 	'container_*:podman is 90 MB; make container-check has it'
 	'failslab_*:that kernel cannot make allocations fail'
+	'pair_build:it compiles for minutes under emulation; make e2e E2E=pair_build has it'
 )
 # On the debug kernel beside the stock one: 25 minutes of processor time.
 LEFT_OUT_DEBUG=(
