@@ -59,6 +59,14 @@ guest_kdir() {
 	echo "$kdir"
 }
 
+# debian_mirror: where this machine has Debian's own packages from; empty if apt knows none
+debian_mirror() {
+	# shellcheck disable=SC2016 # apt fills it in
+	apt-get indextargets --format '$(CODENAME) $(COMPONENT) $(REPO_URI)' \
+		'Created-By: Packages' 'Origin: Debian' |
+		awk '$1 !~ /-/ && $2 == "main" && !seen++ { print $3 }'
+}
+
 # guest_make ARGUMENT...: make, in that folder, by the tools that its kernel was made with
 guest_make() {
 	local kdir suite=''

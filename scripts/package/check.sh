@@ -53,7 +53,7 @@ dkms_contents() {
 	local dir=$OUT/dkms/usr/src/rdma_mpa-$version size
 	diff <(files_below "$dir") <({
 		printf './%s\n' COPYING Kbuild Makefile dkms.conf
-		find ./drivers ./include -type f -name '*.[ch]'
+		find ./drivers ./include -type f \( -name '*.[ch]' -o -name Kbuild \)
 	} | sort)
 	size=$(du -s --apparent-size -B 1000 "$OUT/dkms" | cut -f 1)
 	[ "$size" -lt 1000 ] || {

@@ -22,10 +22,6 @@ sources() {
 		'Created-By: Packages' 'Origin: Debian' | grep -E " $SUITE(-[a-z]+)? " | sort -u
 }
 
-mirror() {
-	sources | awk -v suite="$SUITE" '$3 == suite && $4 == "main" { print $2; exit }'
-}
-
 # inside DIR COMMAND...: as root of the machine in DIR; what is mounted for it goes with it.
 # shellcheck disable=SC2016 # bash in the new mount namespace puts them in
 inside() {
@@ -47,7 +43,7 @@ start_nothing() {
 }
 
 install_base() {
-	debootstrap --variant=minbase "$SUITE" "$1" "$(mirror)"
+	debootstrap --variant=minbase "$SUITE" "$1" "$(debian_mirror)"
 	sources > "$1/etc/apt/sources.list"
 	start_nothing "$1" yes
 	inside "$1" apt-get -qq update
@@ -58,7 +54,7 @@ install_base() {
 
 make_base() {
 	local name
-	[ -n "$(mirror)" ] || die "apt has no sources of Debian $SUITE on this machine:" \
+	[ -n "$(sources)" ] || die "apt has no sources of Debian $SUITE on this machine:" \
 		"add that suite's main archive, then \"apt-get update\""
 	name=$(sha256sum <<< "$SUITE ${PACKAGES[*]}" | cut -c 1-12)
 	base=$OUT/base-$name

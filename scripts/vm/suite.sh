@@ -17,16 +17,9 @@ shift
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa
 root=$cache/$suite
 
-# The mirror that this machine has its packages from; security comes from another.
-mirror() {
-	# shellcheck disable=SC2016 # apt fills it in
-	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
-		grep -v security | head -n 1
-}
-
 make_root() {
 	local uri file new=$root.new log=$BUILD/vm/suite.log
-	uri=$(mirror)
+	uri=$(debian_mirror)
 	[ -n "$uri" ] || die "apt knows no mirror of Debian (apt-get update)"
 	mkdir -p "$BUILD/vm" "$cache"
 	"$TOP/scripts/deps.sh" suite
@@ -35,8 +28,8 @@ make_root() {
 	run_logged "$log" debootstrap --variant=minbase \
 		--include=gcc-14,make,libc6-dev,libelf1t64,libssl3t64,kmod,pahole \
 		"$suite" "$new" "$uri"
-	printf "deb $uri %s main\n" "$suite" "$suite-updates" "$suite-backports" \
-		> "$new/etc/apt/sources.list"
+	printf 'deb %s %s main\n' "$uri" "$suite" "$uri" "$suite-updates" \
+		"$uri" "$suite-backports" > "$new/etc/apt/sources.list"
 	for file in $(grep -ls Proxy /etc/apt/apt.conf.d/* || true); do
 		cp "$file" "$new/etc/apt/apt.conf.d"
 	done

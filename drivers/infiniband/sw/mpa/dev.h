@@ -205,6 +205,7 @@ void rnic_port_set_guid(struct rnic_dev *dev);
 bool rnic_port_set_apart(struct rnic_dev *dev, u32 salt);
 void rnic_port_detach(struct rnic_dev *dev);
 void rnic_port_link_event(struct rnic_dev *dev);
+void rnic_port_link_catch_up(struct rnic_dev *dev);
 void rnic_port_address_event(struct rnic_dev *dev);
 void rnic_port_rename_event(struct rnic_dev *dev);
 struct net_device *rnic_dev_netdev(struct rnic_dev *dev);

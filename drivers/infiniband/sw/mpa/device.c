@@ -310,7 +310,7 @@ static int catch_up(struct rnic_dev *dev)
 	if (!ret && ib_device_try_get(&dev->ibdev)) {
 		rnic_port_rename_event(dev);
 		rnic_port_address_event(dev);
-		rnic_port_link_event(dev);
+		rnic_port_link_catch_up(dev);
 		ib_device_put(&dev->ibdev);
 	}
 	rtnl_unlock();

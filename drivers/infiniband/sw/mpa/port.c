@@ -51,12 +51,13 @@ static const struct {
 	{ U32_MAX, IB_SPEED_NDR, IB_WIDTH_4X },
 };
 
+typedef int (*link_ksettings_fn)(struct net_device *ndev, struct ethtool_link_ksettings *ks);
+
 /*
  * Virtual devices have no speed: 10 Gb/s then. Caller holds RTNL, and the network device's own
  * lock if get wants it.
  */
-static void refresh_speed(struct rnic_dev *dev, struct net_device *ndev,
-			  int (*get)(struct net_device *ndev, struct ethtool_link_ksettings *ks))
+static void refresh_speed(struct rnic_dev *dev, struct net_device *ndev, link_ksettings_fn get)
 {
 	struct ethtool_link_ksettings ks;
 	u32 mbit = SPEED_10000;
@@ -247,6 +248,20 @@ static void dispatch(struct rnic_dev *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
+static void look_at_link(struct rnic_dev *dev, link_ksettings_fn get)
+{
+	struct net_device *ndev = rtnl_dereference(dev->ndev);
+	enum ib_port_state state = port_state(ndev);
+
+	if (ndev)
+		refresh_speed(dev, ndev, get);
+	if (state == dev->port_state)
+		return;
+	dev->port_state = state;
+	dispatch(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+						IB_EVENT_PORT_ERR);
+}
+
 /**
  * rnic_port_link_event() - the link may have gone up or down
  * @dev:	the device, registered; the caller has a reference
@@ -256,16 +271,18 @@ static void dispatch(struct rnic_dev *dev, enum ib_event_type type)
  */
 void rnic_port_link_event(struct rnic_dev *dev)
 {
-	struct net_device *ndev = rtnl_dereference(dev->ndev);
-	enum ib_port_state state = port_state(ndev);
+	look_at_link(dev, compat_notifier_link_ksettings);
+}
 
-	if (ndev)
-		refresh_speed(dev, ndev, compat_notifier_link_ksettings);
-	if (state == dev->port_state)
-		return;
-	dev->port_state = state;
-	dispatch(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
-						IB_EVENT_PORT_ERR);
+/**
+ * rnic_port_link_catch_up() - the link may have gone up or down unseen
+ * @dev:	the device, registered; the caller has a reference
+ *
+ * Caller holds RTNL, and not the network device's own lock.
+ */
+void rnic_port_link_catch_up(struct rnic_dev *dev)
+{
+	look_at_link(dev, __ethtool_get_link_ksettings);
 }
 
 /**
