@@ -137,6 +137,7 @@ accepted() {
 # Where the server was asked, rdma_cm has the request of mpa3 for one of mpa1.
 scenario twins_moved 60 "an address moves to another device between TCP and the MPA Request"
 twins_moved() {
+	local dev
 	dirty
 	second_cable
 	ip -n b link set vd down
@@ -144,6 +145,9 @@ twins_moved() {
 	ip -n b link set vd up
 	ip -n a neigh replace 10.77.1.2 lladdr 02:77:00:00:00:06 dev vc nud permanent
 	link_add mpa3 b vd
+	for dev in mpa1 mpa3; do # the Request waits for us
+		echo 60000 >/sys/class/infiniband/$dev/mpa/request_timeout_ms
+	done
 	new_port
 	serve server b "$BIN/cm_late" "$PORT"
 	start caller a python3 -c "$CALLER" 10.77.1.2 "$PORT"
