@@ -79,6 +79,10 @@ bench:
 	scripts/deps.sh bench
 	scripts/bench/run.sh
 
+bench-native:
+	scripts/deps.sh bench native
+	NATIVE=1 OUT=$(or $(OUT),bench-native) scripts/bench/run.sh
+
 bench-count:
 	scripts/deps.sh bench
 	scripts/bench/count.sh
@@ -118,6 +122,7 @@ help:
 	@echo 'make newer-check  scenarios on a newer kernel (6.12; NEWER=7.3: that one)'
 	@echo 'make kernels   build for each kernel that apt has headers of (RELEASES="... ...")'
 	@echo 'make bench     our device, siw, rxe and plain TCP on the same path'
+	@echo 'make bench-native  the same by the processor itself, in a User-mode Linux (built once, 10 minutes)'
 	@echo 'make bench-count  instructions a message: our device, siw, TCP'
 	@echo 'make bench-growth  the same with up to 1000 connections, 100 000 regions'
 	@echo 'make bench-profile  in which functions they are'
@@ -125,6 +130,6 @@ help:
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install uninstall deb package-check demo check unit fuzz kunit e2e container-check debug-check newer-check kernels bench bench-count bench-growth bench-profile bench-storage lint help
+.PHONY: all modules clean headers install uninstall deb package-check demo check unit fuzz kunit e2e container-check debug-check newer-check kernels bench bench-native bench-count bench-growth bench-profile bench-storage lint help
 
 endif

@@ -47,6 +47,11 @@ packages() {
 		packages check
 		echo iperf3 sockperf ethtool gnuplot-nox
 		;;
+	native)
+		packages bench
+		packages suite
+		echo flex bison bc libelf-dev
+		;;
 	storage)
 		packages bench
 		echo fio
@@ -77,7 +82,7 @@ packages() {
 		echo podman crun uidmap
 		;;
 	*)
-		die "usage: deps.sh [build|unit|check|kernels|suite|fuzz|debug|vng|bench|storage|lint|package|package-check|pair|running|containers]..."
+		die "usage: deps.sh [build|unit|check|kernels|suite|fuzz|debug|vng|bench|native|storage|lint|package|package-check|pair|running|containers]..."
 		;;
 	esac
 }

@@ -71,7 +71,10 @@ debian_mirror() {
 guest_make() {
 	local kdir suite=''
 	kdir=$(guest_kdir) || return
-	[ -z "${GUEST_PACK:-}" ] || suite=$(cat "$GUEST_PACK/suite" 2> /dev/null || true)
+	if [ -n "${GUEST_PACK:-}" ]; then
+		suite=$(cat "$GUEST_PACK/suite" 2> /dev/null || true)
+		[ ! -e "$GUEST_PACK/arch" ] || set -- ARCH="$(cat "$GUEST_PACK/arch")" "$@"
+	fi
 	if [ -n "$suite" ]; then
 		"$TOP/scripts/vm/suite.sh" "$suite" make -C "$kdir" "$@"
 	else

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# guest.sh DRIVER MODULE.KO [sweep]: (in a guest) measures what plan DRIVER names,
+# guest.sh DRIVER MODULE.KO [sweep]: (in a guest, or on a real machine with HOST) measures what plan DRIVER names,
 # and sweep DRIVER if that is asked for, in one boot. Prints "@ ROW VALUE" for each,
 # VALUE "failed" where there is none, and after that why; and "% ROW PERCENT VALUE"
 # for the distribution of a latency. The hosts and the cable are those of the
@@ -17,8 +17,10 @@ PROGRAMS=$TOP/build/bench
 . "$TOP/scripts/e2e/lib.sh"
 # shellcheck source=scripts/bench/lib.sh
 . "$TOP/scripts/bench/lib.sh"
+path=path.sh
+[ -z "${HOST:-}" ] || path=hosts.sh
 # shellcheck source=scripts/bench/path.sh
-. "$TOP/scripts/bench/path.sh"
+. "$TOP/scripts/bench/$path"
 LIMIT=$((WINDOW + 20))
 
 # pair SERVER-COMMAND -- CLIENT-COMMAND: both have to end well
@@ -120,6 +122,19 @@ tcp_stream() {
 				rate = $(i - 1) / 8
 	} END { if (!rate) exit 1; printf "%.2f\n", rate }' "$WORK/client.log" ||
 		fail "iperf3 gave no rate"
+}
+
+# Is the processor one on which the kernel copies by "rep movsb"?
+string_moves() {
+	local flag have=''
+	for flag in erms fsrm; do
+		! grep -qw "$flag" /proc/cpuinfo || have+=" $flag"
+	done
+	if grep -q 'User Mode Linux' /proc/cpuinfo; then
+		echo "the processor runs the kernel's instructions itself; it says:${have:- neither erms nor fsrm}"
+	else
+		echo "the kernel sees a processor with${have:- neither erms nor fsrm}"
+	fi
 }
 
 # Which of the kernel's it is
@@ -281,7 +296,8 @@ run_plan() {
 
 "$TOP/scripts/vm/klog.sh" mark bench
 path_up
-crc_driver
+echo "= $(string_moves)"
+echo "= $(crc_driver)"
 run_plan
 if ! warnings=$("$TOP/scripts/vm/klog.sh" check bench); then
 	echo "in the kernel's log:"

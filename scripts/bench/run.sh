@@ -7,7 +7,9 @@
 # From the environment: ROUNDS (3), WHO (siw rxe mpa), MTUS (1500; also 9000, lo),
 # SIZES (65536 1048576), SMALL (64 4096; 0 leaves out all that is small), SWEEP (64 to
 # 1048576; 0 leaves the pictures' points out), WINDOW (2, the seconds a bandwidth is
-# measured), OUT (bench). Fails only when something could not be measured.
+# measured), OUT (bench), HOST (between that host and this one, by ssh; hosts.sh), NATIVE (1:
+# in a User-mode Linux, by the processor itself). Fails only when something could not be
+# measured.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -16,6 +18,7 @@ set -euo pipefail
 
 ROUNDS=${ROUNDS:-3}
 OUT=${OUT:-$TOP/bench}
+machine=("$TOP/scripts/vm/run.sh" -s -c 2 -m 2G -t 1800 --)
 declare -A module=()
 
 check_numbers() {
@@ -27,13 +30,18 @@ check_numbers() {
 		[[ $value =~ ^[0-9]+$ ]] || die "not a number of octets: $value"
 	done
 	for value in $MTUS; do
-		[[ $value =~ ^([1-9][0-9]*|lo)$ ]] || die "not an MTU: $value"
+		[[ $value =~ ^([1-9][0-9]*|lo|direct)$ ]] || die "not an MTU: $value"
 	done
 	[ -n "$WHO" ] || die "WHO names nobody"
 }
 
 build() {
 	local who
+	if [ -n "${NATIVE:-}" ]; then
+		GUEST_PACK=$(UM=1 "$TOP/scripts/vm/kernel.sh")
+		export GUEST_PACK
+		machine[0]=$TOP/scripts/vm/um.sh
+	fi
 	for who in $WHO; do
 		module[$who]=$(module_of "$who")
 	done
@@ -63,6 +71,7 @@ follow() {
 	while read -t $((WINDOW + 240)) -ru 4 mark rest; do
 		case $mark in
 		@) record "$1" "$2" "$rest" ;;
+		=) grep -qxF "$rest" "$OUT/where" || echo "$rest" >> "$OUT/where" ;;
 		%) echo "$1,$2,${rest// /,}" >> "$OUT/latency.csv" ;;
 		*) echo "    $mark $rest" ;;
 		esac
@@ -79,8 +88,7 @@ boot() {
 		expected=$((expected + $(sweep "$driver" | wc -l)))
 	fi
 	step "round $round of $ROUNDS: $driver"
-	exec 4< <(exec "$TOP/scripts/vm/run.sh" -s -c 2 -m 2G -t 1800 -- \
-		env WHO="$WHO" MTUS="$MTUS" SIZES="$SIZES" SMALL="$SMALL" SWEEP="$SWEEP" \
+	exec 4< <(exec "${machine[@]}" env WHO="$WHO" MTUS="$MTUS" SIZES="$SIZES" SMALL="$SMALL" SWEEP="$SWEEP" \
 		WINDOW="$WINDOW" scripts/bench/guest.sh "$driver" "${module[$driver]}" \
 		"${more[@]}" 2>&1)
 	pid=$!
@@ -104,7 +112,8 @@ measure_all() {
 
 say_where() {
 	echo "commit $(git -C "$TOP" describe --always --dirty 2> /dev/null || echo unknown)," \
-		"kernel $(guest_release), 2 CPUs, rounds: $ROUNDS, window: $WINDOW s," \
+		"kernel $([ -n "${HOST:-}" ] && uname -r || guest_release)," \
+		"rounds: $ROUNDS, window: $WINDOW s," \
 		"load of this machine before: $(cut -d ' ' -f 1 /proc/loadavg)"
 }
 
@@ -128,17 +137,23 @@ count_gaps() {
 	[ $gaps = 0 ]
 }
 
+if [ -n "${HOST:-}" ]; then
+	[ "$(id -u)" = 0 ] || die "not root: we make a device on this host and on $HOST"
+	machine=()
+	MTUS=direct
+	cd "$TOP"
+fi
 check_numbers
 mkdir -p "$OUT"
 OUT=$(realpath "$OUT")
 build
-where=$(say_where)
+say_where > "$OUT/where"
 echo round,boot,mtu,who,crc,test,size,unit,value > "$OUT/results.csv"
 echo round,boot,mtu,who,crc,test,size,percent,us > "$OUT/latency.csv"
 measure_all
 make_plan plan > "$OUT/plan"
 status=0
-echo "$where" > "$OUT/table.txt"
+cat "$OUT/where" > "$OUT/table.txt"
 awk -f "$TOP/scripts/bench/table.awk" -v rounds="$ROUNDS" "$OUT/plan" \
 	"$OUT/results.csv" >> "$OUT/table.txt" || status=$?
 echo

@@ -30,6 +30,19 @@ function ratio(mine, other) {
 	return mine && other ? sprintf("%.2f", mine / other) : "-"
 }
 
+# Do its rounds differ by more than a third of the median? Then it says little.
+function restless(key) {
+	return median(key) && values[key, good[key] - 1] - values[key, 0] > median(key) / 3
+}
+
+# The median over TCP's, which has to be one
+function over_tcp(mine, key) {
+	if (!restless(key))
+		return ratio(mine, median(key))
+	unsure[key]
+	return "?"
+}
+
 # TCP's own figure for the same thing, if there is one: a stream, or one with a pass
 # of CRC32C at each side (crc is "on"), or a round trip
 function tcp_key(mtu, crc, test, size) {
@@ -78,13 +91,13 @@ function print_row(mtu, who, crc, test, size, unit, times,    key, mine, expecte
 		"(" figure(values[key, 0]) " .. " figure(values[key, good[key] - 1]) ")", \
 		over(mine, who, "siw", mtu, "off", test, size), \
 		over(mine, who, "rxe", mtu, "on", test, size), \
-		ratio(mine, median(tcp_key(mtu, "-", test, size))), \
-		crc == "on" ? ratio(mine, median(tcp_key(mtu, "on", test, size))) : "-", \
+		over_tcp(mine, tcp_key(mtu, "-", test, size)), \
+		crc == "on" ? over_tcp(mine, tcp_key(mtu, "on", test, size)) : "-", \
 		good[key] == expected ? "" : "  " expected - good[key] " of " expected " failed"
 }
 
 function print_mtu(mtu,    i, j, n, part, other) {
-	printf "\n%s\n", mtu == "lo" ? "Over lo" : "MTU " mtu
+	printf "\n%s\n", mtu == "lo" ? "Over lo" : mtu == "direct" ? "Between two machines" : "MTU " mtu
 	printf "%-13s %7s  %-6s  %-3s  %-3s %9s  %17s  %6s  %6s  %6s  %6s\n", "what", "size", \
 		"unit", "who", "CRC", "median", "(lowest..highest)", "/ siw", "/ rxe", "/ TCP", \
 		"/ T+C"
@@ -120,6 +133,11 @@ FNR > 1 {
 END {
 	for (path = 1; path <= paths; path++)
 		print_mtu(mtus[path])
+	for (key in unsure) {
+		printf "\n?: the rounds of \"%s\" differ by more than a third (%s .. %s), so there is " \
+			"no ratio to it.\nMeasure again when nothing else runs on this machine.\n", \
+			key, figure(values[key, 0]), figure(values[key, good[key] - 1])
+	}
 	if (missing)
 		printf "\n%d rows could not be measured; why stands above, beside the run.\n", missing
 	exit missing > 0

@@ -11,6 +11,8 @@
 #
 # KCSAN=1: the one that looks for data races, with kcsan.config's checks in place of
 # debug.config's.
+# UM=1: the User-mode Linux of um.config, from the source of 7.3, which Debian 13's backports
+# have. In place of bzImage is linux, and a file named arch says how modules are made.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -19,15 +21,22 @@ fragment=$TOP/scripts/vm/debug.config
 instrument=()
 name=linux-source-6.1
 archive=/usr/src/$name.tar.xz
+arch=x86 image=arch/x86/boot/bzImage folders=arch/x86
+what="the debug kernel"
 steps=1950	# lines the build prints, for the progress
 
 # What failslab needs to fail allocations of one module only: in 6.1 its stack filter
 # is kept from x86-64, whose unwinder once stood in the way. Later kernels allow it,
 # and ours has frame pointers.
 filter='/^config FAULT_INJECTION_STACKTRACE_FILTER$/,/^config /{/depends on !X86_64$/d}'
+filtered=lib/Kconfig.debug
 
 # source_version: of the package; of the archive itself where there is no dpkg
 source_version() {
+	[ -z "${UM:-}" ] || {
+		basename "$archive" .deb | sed 's/.*_\(.*\)_.*/\1/'
+		return
+	}
 	dpkg-query -W -f '${Version}' "$name" 2> /dev/null ||
 		sha256sum "$archive" | cut -c 1-12
 }
@@ -54,7 +63,7 @@ lost_options() {
 
 configure() {
 	local lost
-	run_logged "$BUILD/vm/kernel-config.log" make -C "$1" O="$2" \
+	run_logged "$BUILD/vm/kernel-config.log" make -C "$1" O="$2" ARCH="$arch" \
 		KCONFIG_ALLCONFIG="$fragment" allnoconfig
 	lost=$(lost_options "$2/.config" | paste -sd ' ')
 	[ -z "$lost" ] || die "the kernel does not take these options: $lost"
@@ -63,11 +72,11 @@ configure() {
 # build SOURCE OBJECTS: make is in the background, so that a signal to us ends it
 build() {
 	local log=$BUILD/vm/kernel.log progress maker status=0
-	step "building the debug kernel (10 minutes, once; log: build/vm/kernel.log)"
+	step "building $what (10 minutes, once; log: build/vm/kernel.log)"
 	: > "$log"
 	show_progress "$log" > /dev/null &
 	progress=$!
-	make -C "$1" O="$2" -j"$(nproc)" "${instrument[@]}" > "$log" 2>&1 &
+	make -C "$1" O="$2" ARCH="$arch" -j"$(nproc)" "${instrument[@]}" > "$log" 2>&1 &
 	maker=$!
 	# shellcheck disable=SC2064 # these processes
 	trap "kill $maker $progress; wait $maker; exit 143" INT TERM
@@ -86,18 +95,19 @@ build() {
 headers() {
 	local source=$1 objects=$2 dir=$3
 	mkdir -p "$dir"
+	# shellcheck disable=SC2086 # a list of folders
 	(
 		cd "$source"
-		find . arch/x86 -maxdepth 1 -name 'Makefile*'
+		find . $folders -maxdepth 1 -name 'Makefile*'
 		find include scripts -type f -o -type l
-		find arch/x86 -name Kbuild.platforms -o -name Platform
-		find arch/x86 \( -name include -o -name scripts \) -type d \
+		find $folders -name Kbuild.platforms -o -name Platform
+		find $folders \( -name include -o -name scripts -o -path "*/um/asm" -o -path "*/um/shared" \) -type d \
 			-exec find {} -type f \;
 	) | sort -u | tar -C "$source" -cf - -T - | tar -C "$dir" -xf -
 	(
 		cd "$objects"
-		find arch/x86/include include scripts -type f
-		echo tools/objtool/objtool
+		find arch/*/include include scripts -type f
+		[ "$arch" = um ] || echo tools/objtool/objtool
 		echo Module.symvers
 		echo .config
 	) | tar -C "$objects" -cf - -T - | tar -C "$dir" -xf -
@@ -110,8 +120,12 @@ pack() {
 	release=$(cat "$objects/include/config/kernel.release")
 	mkdir -p "$dir"
 	echo "$release" > "$dir/release"
-	cp "$objects/arch/x86/boot/bzImage" "$dir"
-	run_logged "$BUILD/vm/kernel-install.log" make -C "$source" O="$objects" \
+	cp "$objects/$image" "$dir"
+	if [ "$arch" = um ]; then
+		strip --strip-debug "$dir/linux"
+		echo um > "$dir/arch"
+	fi
+	run_logged "$BUILD/vm/kernel-install.log" make -C "$source" O="$objects" ARCH="$arch" \
 		INSTALL_MOD_PATH="$dir" INSTALL_MOD_STRIP=1 modules_install
 	rm -f "$dir/lib/modules/$release"/{build,source}
 	headers "$source" "$objects" "$dir/headers"
@@ -121,21 +135,31 @@ pack() {
 	mv "$cache/$key.new" "$cache/$key.tar.xz"
 }
 
+# unpack_archive DIR
+unpack_archive() {
+	if [ "${archive%.deb}" = "$archive" ]; then
+		tar -xf "$archive" -C "$1" --strip-components=1
+	else
+		dpkg-deb --fsys-tarfile "$archive" | tar -xO "./usr/src/$name.tar.xz" |
+			tar -xJC "$1" --strip-components=1
+	fi
+}
+
 make_pack() {
 	local source objects
 	if [ -n "${DEBUG_BUILD:-}" ]; then
 		objects=$(realpath "$DEBUG_BUILD")
 		source=$(realpath "$objects/source")
 		if [ -n "$(lost_options "$objects/.config")" ]; then
-			die "$DEBUG_BUILD is not built with scripts/vm/debug.config"
+			die "$DEBUG_BUILD is not built with ${fragment#"$TOP"/}"
 		fi
 	else
 		[ -r "$archive" ] || die "no $archive (apt-get install $name)"
 		step "unpacking $name (15 s)"
 		source=$work/source objects=$work/objects
 		mkdir "$source" "$objects"
-		tar -xf "$archive" -C "$source" --strip-components=1
-		sed -i "$filter" "$source/lib/Kconfig.debug"
+		unpack_archive "$source"
+		sed -i "$filter" "$source/$filtered"
 		configure "$source" "$objects"
 		build "$source" "$objects"
 	fi
@@ -154,17 +178,46 @@ choose_kcsan() {
 	instrument=(KCSAN_SANITIZE=n)
 }
 
+# newest_archive: of those in the cache
+newest_archive() {
+	find "$cache" -name "${name}_*.deb" 2> /dev/null | sort -V | tail -n 1
+}
+
+# A package of the next release's backports, 150 MB, kept in the cache.
+choose_um() {
+	fragment=$TOP/scripts/vm/um.config
+	name=linux-source-7.3
+	arch=um image=linux folders="arch/um arch/x86"
+	what="the User-mode Linux"
+	steps=1400
+	# In a module this address has more than 32 bits, and the module is not loaded.
+	filter='s/"movq $\(__get_kernel_nofault_faulted_%=\),%1\\n"/"movabsq $\1,%q0\\nmovq %q0,%1\\n"/'
+	filter+=';s/"=r" (_faulted)/"=\&r" (_faulted)/'
+	filtered=arch/x86/um/shared/sysdep/faultinfo_64.h
+	archive=$(newest_archive)
+	if [ -z "$archive" ]; then
+		step "fetching $name (150 MB)"
+		mkdir -p "$cache" "$BUILD/vm/source"
+		(cd "$BUILD/vm/source" && run_logged "$BUILD/vm/source.log" \
+			"$TOP/scripts/vm/suite.sh" trixie \
+			apt-get -qq -o APT::Sandbox::User=root download "$name")
+		mv "$BUILD/vm/source/${name}"_*.deb "$cache"
+		archive=$(newest_archive)
+	fi
+}
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa
 [ -z "${KCSAN:-}" ] || choose_kcsan
+[ -z "${UM:-}" ] || choose_um
 version=$(source_version)
 key=kernel-${version//[^0-9a-z.-]/_}-$({ cat "$fragment"; echo "$filter"; } | sha256sum | cut -c 1-12)
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa
 dir=$BUILD/vm/$key
 if [ ! -e "$dir/release" ]; then
 	mkdir -p "$BUILD/vm"
 	work=$(mktemp -d "$BUILD/vm/kernel.XXXXXX")
 	trap 'rm -rf "$work"' EXIT
 	[ -e "$cache/$key.tar.xz" ] || make_pack
-	step "unpacking the debug kernel from $cache/$key.tar.xz"
+	step "unpacking $what from $cache/$key.tar.xz"
 	mkdir "$work/unpacked"
 	tar -xf "$cache/$key.tar.xz" -C "$work/unpacked"
 	rm -rf "$dir"

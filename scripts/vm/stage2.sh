@@ -4,7 +4,8 @@
 # expects, runs the command the runner left in the control share, leaves its
 # exit status there, and ends the machine.
 #
-# ttyS0 (our own output) is the kernel's console, ttyS1 the program's output.
+# ttyS0 (our own output) is the kernel's console, ttyS1 the program's output. In a User-mode
+# Linux (um.sh) VM_CTL names the host's folder that is the control share.
 set -u
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=/root LANG=C.UTF-8 TERM=dumb
@@ -25,9 +26,14 @@ mount_kernel_files() {
 	mount -t tracefs tracefs /sys/kernel/tracing
 }
 
-mount_9p() {
+# mount_share TAG DIR [FOLDER]: a folder of the host's
+mount_share() {
 	local tag=$1 dir=$2
 	mkdir -p "$dir"
+	if [ -n "${VM_CTL:-}" ]; then
+		mount -t hostfs -o "$3" none "$dir"
+		return
+	fi
 	mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=none \
 		"$tag" "$dir"
 }
@@ -53,12 +59,13 @@ mount_work_space() {
 	mount_fresh /run 755
 	mkdir -p /run/lock /run/netns
 	mount_fresh /tmp 1777
-	mount_9p ctl "$ctl"
+	mount_share ctl "$ctl" "${VM_CTL:-}"
 	# shellcheck source=/dev/null # moddir, hang_after, share_out
 	. "$ctl/settings"
 	if [ -n "$share_out" ]; then
-		mount_9p out /out
+		mount_share out /out "$share_out"
 	fi
+	[ ! -e "$ctl/cpuinfo" ] || mount --bind "$ctl/cpuinfo" /proc/cpuinfo
 }
 
 # A kernel built by hand has its modules elsewhere (run.sh -M).
@@ -101,4 +108,5 @@ status=$?
 stty -F /dev/ttyS1 raw # returns when all output has left the port
 echo "$status" > "$ctl/status"
 sync "$ctl/status"
+[ -z "${VM_CTL:-}" ] || busybox poweroff -f # a reboot would begin anew
 busybox reboot -f
