@@ -17,7 +17,8 @@ set -euo pipefail
 
 fragment=$TOP/scripts/vm/debug.config
 instrument=()
-name=linux-source-6.1
+series=$(stock_series)
+name=linux-source-${series:-6.1}
 archive=/usr/src/$name.tar.xz
 steps=1950	# lines the build prints, for the progress
 

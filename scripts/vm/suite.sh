@@ -18,7 +18,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa
 root=$cache/$suite
 
 make_root() {
-	local uri file new=$root.new log=$BUILD/vm/suite.log
+	local uri new=$root.new log=$BUILD/vm/suite.log
 	uri=$(debian_mirror)
 	[ -n "$uri" ] || die "apt knows no mirror of Debian (apt-get update)"
 	mkdir -p "$BUILD/vm" "$cache"
@@ -30,9 +30,7 @@ make_root() {
 		"$suite" "$new" "$uri"
 	printf 'deb %s %s main\n' "$uri" "$suite" "$uri" "$suite-updates" \
 		"$uri" "$suite-backports" > "$new/etc/apt/sources.list"
-	for file in $(grep -ls Proxy /etc/apt/apt.conf.d/* || true); do
-		cp "$file" "$new/etc/apt/apt.conf.d"
-	done
+	apt_settings_for "$new"
 	run_logged "$log" chroot "$new" apt-get -qq update
 	mv -T "$new" "$root"
 }
