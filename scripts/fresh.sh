@@ -24,21 +24,13 @@ log=$BUILD/fresh/$suite.log
 root=${FRESH_ROOT:-$BUILD/fresh/$suite}
 number=0 failed=0
 
-# sources: what a new system of that release has in its sources.list. The mirrors are ours.
-sources() {
-	apt-get indextargets --format "\$(REPO_URI) \$(CODENAME)" 'Created-By: Packages' \
-		'Origin: Debian' 'Component: main' | awk -v suite="$suite" '
-		{ sub(/^[a-z]+/, suite, $2) }
-		$2 !~ /backports/ && !seen[$0]++ { print "deb", $1, $2, "main" }'
-}
-
 make_root() {
 	local uri
 	uri=$(debian_mirror)
 	[ -n "$uri" ] || die "apt knows no mirror of Debian (apt-get update)"
 	rm -rf "$root"
 	debootstrap --variant=minbase "$suite" "$root" "$uri"
-	sources > "$root/etc/apt/sources.list"
+	debian_sources "$suite" > "$root/etc/apt/sources.list"
 	apt_settings_for "$root"
 	# No service is to start in a folder of this machine.
 	printf '#!/bin/sh\nexit 101\n' > "$root/usr/sbin/policy-rc.d"
@@ -46,8 +38,8 @@ make_root() {
 }
 
 # inside COMMAND...: as root of that system, in the tree. It has processes and mounts of its
-# own, which go with it. $OTHER: what lies there is said to be another distribution, and has
-# neither apt nor rping.
+# own, which go with it. $OTHER: the os-release of another distribution, without apt, and
+# without rping.
 # shellcheck disable=SC2016 # bash in the new namespaces puts them in
 inside() {
 	unshare --mount --pid --fork --kill-child -- bash -euc '
@@ -57,13 +49,15 @@ inside() {
 		mount --rbind /dev dev
 		mount -t tmpfs tmpfs dev/shm
 		mount -t tmpfs tmpfs run
+		path=/usr/sbin:/usr/bin:/sbin:/bin
 		[ -z "${OTHER:-}" ] || {
 			mount --bind "$OTHER" usr/lib/os-release
-			for file in apt-get dpkg-query rping; do
-				mount --bind /dev/null "usr/bin/$file"
-			done
+			mkdir run/bin
+			ln -s /usr/bin/* run/bin
+			rm run/bin/{apt-get,dpkg-query,rping}
+			path=/run/bin:/usr/sbin
 		}
-		exec chroot . env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb \
+		exec chroot . env -i "PATH=$path" HOME=/root TERM=dumb \
 			bash -euc '\''cd /root/rdma_mpa; "$@"'\'' bash "${@:2}"
 		' bash "$root" "$@" < /dev/null
 }
