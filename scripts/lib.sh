@@ -82,6 +82,15 @@ debian_mirror() {
 		awk '$1 !~ /-/ && $2 == "main" && !seen++ { print $3 }'
 }
 
+# debian_sources SUITE: lines for the sources.list of a system of that release, of Debian's
+# archives that this machine's apt uses. Packages for sid are in one.
+debian_sources() {
+	apt-get indextargets --format "\$(REPO_URI) \$(CODENAME)" 'Created-By: Packages' \
+		'Origin: Debian' 'Component: main' | awk -v suite="$1" '
+		{ sub(/^[a-z]+/, suite, $2) }
+		$2 !~ /backports|sid-/ && !seen[$0]++ { print "deb", $1, $2, "main" }'
+}
+
 # apt_settings_for DIR: how this machine's apt gets through to its mirrors, for a system in DIR
 apt_settings_for() {
 	local file
