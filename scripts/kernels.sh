@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # kernels.sh               builds the module for every kernel of the series that we
 #                          support of which apt offers the headers
-# kernels.sh ends          only for the oldest and the newest of each series
+# kernels.sh ends          only for the oldest and the newest of each series, without sid
 # kernels.sh NAME...       for these releases (6.1.0-47-amd64), or all of a suite (trixie)
 #
 # By hand and by DKMS. Prints TAP, and a table at its end; a warning is a failure. The headers
@@ -39,15 +39,20 @@ in_suite() {
 	fi
 }
 
-# ready SUITE: its system is there, with the newest lists that can be had, and DKMS
+# ready SUITE: its system is there, with DKMS
 ready() {
+	local log=$BUILD/headers/$1.log
 	[ "$1" != "$own" ] || return 0
 	in_suite "$1" sh -c '
+		dpkg -s dkms > /dev/null 2>&1 && exit
 		export DEBIAN_FRONTEND=noninteractive
 		apt-get -qq update
-		dpkg -s dkms > /dev/null 2>&1 || apt-get -qq install -y --no-install-recommends dkms
-		' > "$BUILD/headers/$1.log" 2>&1 || true
-	in_suite "$1" dpkg -s dkms >> "$BUILD/headers/$1.log" 2>&1
+		exec apt-get -qq install -y --no-install-recommends dkms' > "$log" 2>&1
+}
+
+# Its newest lists, if they can be had. Those of the last time do for the ends.
+renew() {
+	[ "$1" = "$own" ] || in_suite "$1" apt-get -qq update >> "$BUILD/headers/$1.log" 2>&1 || true
 }
 
 # offered SUITE PATTERN: releases of a series, oldest first
@@ -84,7 +89,10 @@ each_series() {
 # suite_kernels COMMAND SUITE [named]: and if the suite cannot be had, what is to be said
 suite_kernels() {
 	local found=''
-	! ready "$2" || found=$(each_series "$1" "$2")
+	if ready "$2"; then
+		[ "$1" = ends_of ] || renew "$2"
+		found=$(each_series "$1" "$2") || true
+	fi
 	if [ -n "$found" ]; then
 		echo "$found"
 	else
@@ -97,8 +105,8 @@ chosen() {
 	case ${1:-all} in
 	all | ends)
 		[ "${1:-all}" = all ] || command=ends_of
-		cut -d ' ' -f 1 <<< "$SERIES" | uniq | while read -r suite; do
-			suite_kernels $command "$suite"
+		for suite in bookworm trixie sid; do
+			[ "$command$suite" = ends_ofsid ] || suite_kernels $command "$suite"
 		done
 		;;
 	*)
