@@ -75,6 +75,9 @@ debug-check:
 newer-check:
 	NEWER=$(NEWER) scripts/check.sh newer $(E2E)
 
+fresh-check:
+	scripts/fresh.sh $(SUITE)
+
 bench:
 	scripts/deps.sh bench
 	scripts/bench/run.sh
@@ -121,6 +124,7 @@ help:
 	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ... (KCSAN=1: one that looks for data races)'
 	@echo 'make newer-check  scenarios on a newer kernel (6.12; NEWER=7.3: that one)'
 	@echo 'make kernels   build for each kernel that apt has headers of (RELEASES="... ...")'
+	@echo 'make fresh-check  README, on a new minimal Debian (SUITE=bookworm or trixie)'
 	@echo 'make bench     our device, siw, rxe and plain TCP on the same path'
 	@echo 'make bench-native  the same by the processor itself, in a User-mode Linux (built once, 10 minutes)'
 	@echo 'make bench-count  instructions a message: our device, siw, TCP'
@@ -130,6 +134,6 @@ help:
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install uninstall deb package-check demo check unit fuzz kunit e2e container-check debug-check newer-check kernels bench bench-native bench-count bench-growth bench-profile bench-storage lint help
+.PHONY: all modules clean headers install uninstall deb package-check demo check unit fuzz kunit e2e container-check debug-check newer-check kernels fresh-check bench bench-native bench-count bench-growth bench-profile bench-storage lint help
 
 endif

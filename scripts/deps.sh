@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # deps.sh TARGET...: installs the Debian packages a target (of those at the end)
 # needs and this machine lacks, by name. Says nothing when nothing is missing.
+#
+# The names are those of Debian 12 and 13. On another system that has apt it tries them; what
+# that cannot install, or has no apt for, it names, and what it misses it by.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -20,7 +23,7 @@ packages() {
 		packages build
 		packages fuzz
 		packages kernels
-		echo linux-image-amd64 linux-source-6.1 xz-utils cpio kmod \
+		echo linux-image-amd64 "$kernel_source" xz-utils cpio kmod \
 			qemu-system-x86 busybox-static bash-builtins iproute2 iputils-ping procps \
 			rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest qperf \
 			libibverbs-dev librdmacm-dev python3-minimal python3-yaml \
@@ -58,7 +61,7 @@ packages() {
 		;;
 	lint)
 		packages build
-		echo linux-source-6.1 xz-utils perl sparse shellcheck python3-docutils
+		echo "$kernel_source" xz-utils perl sparse shellcheck python3-docutils
 		;;
 	package)
 		echo make xz-utils dpkg-dev debhelper dh-dkms
@@ -87,14 +90,80 @@ packages() {
 	esac
 }
 
-missing_of() {
-	local package status
-	for package in "$@"; do
+# gives PACKAGE: what it is needed for, a command or a file (pattern); nothing where only the
+# package's manager could tell
+gives() {
+	case $1 in
+	libc6-dev) echo /usr/include/stdio.h ;;
+	linux-headers-*) echo '/lib/modules/*/build/Makefile' ;;
+	linux-image-*) echo '/boot/vmlinuz-*' ;;
+	linux-source*) echo '/usr/src/linux-source-*.tar.xz' ;;
+	linux-modules-*) echo '/lib/modules/*/kernel/drivers/infiniband/core/iw_cm.ko*' ;;
+	xz-utils) echo xz ;;
+	kmod) echo modinfo ;;
+	qemu-system-x86) echo qemu-system-x86_64 ;;
+	busybox-static) echo busybox ;;
+	iproute2) echo rdma ;;
+	iputils-ping) echo ping ;;
+	procps) echo pgrep ;;
+	rdma-core | ibverbs-providers) echo /etc/libibverbs.d/siw.driver ;;
+	ibverbs-utils) echo ibv_devinfo ;;
+	rdmacm-utils) echo rping ;;
+	perftest) echo ib_send_bw ;;
+	libibverbs-dev) echo /usr/include/infiniband/verbs.h ;;
+	librdmacm-dev) echo /usr/include/rdma/rdma_cma.h ;;
+	libelf-dev) echo /usr/include/libelf.h ;;
+	python3-minimal) echo python3 ;;
+	nfs-common) echo mount.nfs ;;
+	nfs-kernel-server) echo exportfs ;;
+	gnuplot-nox) echo gnuplot ;;
+	debhelper) echo dh ;;
+	dpkg-dev) echo dpkg-buildpackage ;;
+	rpm) echo rpmbuild ;;
+	e2fsprogs) echo mke2fs ;;
+	systemd) echo systemctl ;;
+	uidmap) echo newuidmap ;;
+	bash-builtins | libclang-rt-dev | python3-* | dh-dkms) ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# has PACKAGE: by its name, and where names are not Debian's by what it gives
+has() {
+	local what
+	if command -v dpkg-query > /dev/null; then
 		# shellcheck disable=SC2016 # a format of dpkg-query
-		status=$(dpkg-query -W -f '${db:Status-Status}' "$package" \
-			2> /dev/null || true)
-		[ "$status" = installed ] || echo "$package"
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null)" != installed ] ||
+			return 0
+		[ -z "$series" ] || return 1
+	fi
+	what=$(gives "$1")
+	case $what in
+	/*) compgen -G "$what" > /dev/null ;;
+	'') ! command -v dpkg-query > /dev/null ;;
+	*) command -v "$what" > /dev/null ;;
+	esac
+}
+
+missing_of() {
+	local package
+	for package in "$@"; do
+		has "$package" || echo "$package"
 	done
+}
+
+# What is missing, and how to go on: nobody here knows the names of another distribution.
+elsewhere() {
+	local package what list='' PRETTY_NAME=''
+	# shellcheck source=/dev/null
+	. /etc/os-release
+	for package in $missing; do
+		what=$(gives "$package")
+		list+=", $package${what:+ (no $what)}"
+	done
+	die "this is ${PRETTY_NAME:-no distribution that says its name}, neither Debian 12 nor" \
+		"Debian 13. It lacks what these packages of Debian give: ${list#, }." \
+		"Install what they are called here, then run the same command again."
 }
 
 # The lists of a fresh machine are empty, those of an old one name packages that
@@ -110,15 +179,13 @@ install_packages() {
 
 groups=("$@")
 [ $# -gt 0 ] || groups=(build)
+series=$(stock_series)
+kernel_source=linux-source${series:+-$series}
 wanted=$(for group in "${groups[@]}"; do packages "$group"; done | tr ' ' '\n' | sort -u)
-if ! command -v dpkg-query > /dev/null; then
-	echo "deps.sh: not a Debian system; make sure you have what these give:" \
-		"${wanted//$'\n'/ }" >&2
-	exit 0
-fi
 # shellcheck disable=SC2086 # a list of names
 missing=$(missing_of $wanted | paste -sd ' ')
 [ -n "$missing" ] || exit 0
+command -v apt-get > /dev/null || elsewhere
 
 step "packages this needs and the machine lacks: $missing"
 if [ "$(id -u)" != 0 ]; then
@@ -130,5 +197,6 @@ step "installing them (log: build/deps.log)"
 # shellcheck disable=SC2086 # a list of names
 if ! install_packages $missing > "$log" 2>&1; then
 	tail -n 20 "$log" >&2
+	[ -n "$series" ] || elsewhere
 	die "apt-get could not install them; the log is build/deps.log"
 fi

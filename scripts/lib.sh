@@ -17,7 +17,19 @@ step() {
 	echo "==> $*" >&2
 }
 
-# The release of the newest kernel in /boot that begins with $1; one whose
+# The series of the kernels of this machine's Debian, which the names of its packages have;
+# empty on another release or distribution, where any kernel will do.
+stock_series() {
+	local ID='' VERSION_ID=''
+	# shellcheck source=/dev/null
+	. /etc/os-release
+	case $ID-$VERSION_ID in
+	debian-12) echo 6.1 ;;
+	debian-13) echo 6.12 ;;
+	esac
+}
+
+# The release of the newest kernel of series $1 in /boot, of all if it is empty; one whose
 # headers are installed goes first, for modules must be built for it.
 newest_kernel() {
 	local release first=''
@@ -27,14 +39,15 @@ newest_kernel() {
 			return
 		fi
 		first=${first:-$release}
-	done < <(find /boot -maxdepth 1 -name "vmlinuz-$1*" 2>/dev/null |
+	done < <(find /boot -maxdepth 1 -name "vmlinuz-${1:+$1.}*" 2>/dev/null |
 		sed 's|^/boot/vmlinuz-||' | sort -rV)
 	[ -n "$first" ] && echo "$first"
 }
 
 # The release the guests run: that of the kernel in GUEST_PACK (vm/kernel.sh),
-# GUEST_RELEASE, or the newest stock 6.1.
+# GUEST_RELEASE, or the newest that this machine's Debian has.
 guest_release() {
+	local series
 	if [ -n "${GUEST_PACK:-}" ]; then
 		cat "$GUEST_PACK/release"
 		return
@@ -43,8 +56,10 @@ guest_release() {
 		echo "$GUEST_RELEASE"
 		return
 	fi
-	newest_kernel 6.1 ||
-		die "no 6.1 kernel in /boot (apt-get install linux-image-amd64)"
+	series=$(stock_series)
+	newest_kernel "$series" ||
+		die "no ${series:+$series }kernel in /boot (apt-get install linux-image-amd64;" \
+			"GUEST_RELEASE names another one in /boot)"
 }
 
 # Where modules for that kernel are built.
@@ -65,6 +80,23 @@ debian_mirror() {
 	apt-get indextargets --format '$(CODENAME) $(COMPONENT) $(REPO_URI)' \
 		'Created-By: Packages' 'Origin: Debian' |
 		awk '$1 !~ /-/ && $2 == "main" && !seen++ { print $3 }'
+}
+
+# debian_sources SUITE: lines for the sources.list of a system of that release, of Debian's
+# archives that this machine's apt uses. Packages for sid are in one.
+debian_sources() {
+	apt-get indextargets --format "\$(REPO_URI) \$(CODENAME)" 'Created-By: Packages' \
+		'Origin: Debian' 'Component: main' | awk -v suite="$1" '
+		{ sub(/^[a-z]+/, suite, $2) }
+		$2 !~ /backports|sid-/ && !seen[$0]++ { print "deb", $1, $2, "main" }'
+}
+
+# apt_settings_for DIR: how this machine's apt gets through to its mirrors, for a system in DIR
+apt_settings_for() {
+	local file
+	for file in $(grep -lsE 'Proxy|Check-' /etc/apt/apt.conf.d/* || true); do
+		cp "$file" "$1/etc/apt/apt.conf.d"
+	done
 }
 
 # guest_make ARGUMENT...: make, in that folder, by the tools that its kernel was made with

@@ -154,7 +154,7 @@ static inline int compat_tcp_push(struct sock *sk, struct page *page, u32 off, u
 #endif
 
 /*
- * What TCP exports for the sake of IPv6, it does not where that is built in: since 6.14, and
+ * What TCP exports for the sake of IPv6, it does not where that is built in: since 6.15, and
  * stable 6.12. Kbuild looks for it; there are ways around.
  */
 static inline u32 compat_tcp_mtu_to_mss(struct sock *sk, u32 mtu)

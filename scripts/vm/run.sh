@@ -16,7 +16,7 @@
 # -s: CRC32C in software where the processor is emulated. Its crc32 instruction is a call
 # that goes bit by bit there, four times as slow as the kernel's tables.
 #
-# The guest runs a stock kernel (the newest 6.1 in /boot, or -k), or one built
+# The guest runs a stock kernel (the newest in /boot that lib.sh takes, or -k), or one built
 # by hand (-K, with its modules in -M). It sees this machine's root file system
 # read-only below a tmpfs: same paths, same tools; what it writes is gone at the
 # end, except in OUTDIR, which it sees as /out. PROGRAM starts in the project's

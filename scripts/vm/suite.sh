@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # suite.sh SUITE COMMAND...: runs COMMAND, as root, in a small system of that release of
-# Debian (trixie), in whose packages are newer kernels, and the compiler that modules for
-# them want. This tree is at the same place in it, the working folder too.
+# Debian (bookworm, trixie, sid), in whose packages are other kernels, and the compiler that
+# modules for them want. This tree is at the same place in it, the working folder too.
 #
 # debootstrap makes the system once (600 MB, two minutes) from this machine's own mirror,
 # in the cache ($XDG_CACHE_HOME/rdma_mpa, ~/.cache/rdma_mpa).
@@ -13,12 +13,18 @@ set -euo pipefail
 [ $# -gt 1 ] || die "usage: suite.sh SUITE COMMAND..."
 suite=$1
 shift
+case $suite in
+bookworm) tools=gcc-12,libelf1,libssl3 ;;
+trixie) tools=gcc-14,libelf1t64,libssl3t64 ;;
+sid) tools=gcc-16,libelf1t64,libssl3t64 ;;
+*) die "no suite that we know: $suite" ;;
+esac
 [ "$(id -u)" = 0 ] || die "only root can make a system of $suite"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa
 root=$cache/$suite
 
 make_root() {
-	local uri file new=$root.new log=$BUILD/vm/suite.log
+	local uri new=$root.new log=$BUILD/vm/suite.log
 	uri=$(debian_mirror)
 	[ -n "$uri" ] || die "apt knows no mirror of Debian (apt-get update)"
 	mkdir -p "$BUILD/vm" "$cache"
@@ -26,13 +32,13 @@ make_root() {
 	step "a small system of Debian $suite (two minutes, once; log: build/vm/suite.log)"
 	rm -rf "$new"
 	run_logged "$log" debootstrap --variant=minbase \
-		--include=gcc-14,make,libc6-dev,libelf1t64,libssl3t64,kmod,pahole \
+		--include="$tools,make,libc6-dev,kmod,pahole" \
 		"$suite" "$new" "$uri"
-	printf 'deb %s %s main\n' "$uri" "$suite" "$uri" "$suite-updates" \
-		"$uri" "$suite-backports" > "$new/etc/apt/sources.list"
-	for file in $(grep -ls Proxy /etc/apt/apt.conf.d/* || true); do
-		cp "$file" "$new/etc/apt/apt.conf.d"
-	done
+	{
+		debian_sources "$suite"
+		[ "$suite" != trixie ] || echo "deb $uri trixie-backports main"
+	} > "$new/etc/apt/sources.list"
+	apt_settings_for "$new"
 	run_logged "$log" chroot "$new" apt-get -qq update
 	mv -T "$new" "$root"
 }
@@ -50,6 +56,7 @@ exec 9> "$root.lock"
 flock 9
 [ -d "$root" ] || make_root >&2
 exec 9>&-
+apt_settings_for "$root"
 case $PWD/ in
 "$TOP"/*) ;;
 *) cd "$TOP" ;;

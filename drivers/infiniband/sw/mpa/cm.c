@@ -258,9 +258,8 @@ static int start_tcp(struct rnic_ep *ep)
 
 	if (!ndev)
 		return -ENODEV;
-	ret = rnic_sock_connect(&ep->s, dev_net(ndev), &cm_id->m_local_addr,
-				&cm_id->m_remote_addr, cm_id->tos_set ? cm_id->tos : -1,
-				rnic_ep_sock_event);
+	ret = rnic_sock_connect(&ep->s, ndev, &cm_id->m_local_addr, &cm_id->m_remote_addr,
+				cm_id->tos_set ? cm_id->tos : -1, rnic_ep_sock_event);
 	if (!ret)
 		rnic_sock_keepalive(&ep->s, READ_ONCE(ep->dev->set.keepalive_s));
 	dev_put(ndev);

@@ -7,7 +7,8 @@
  * connections to an own address, which come in over lo. So devices share one
  * socket, and a new connection goes to the device that rdma_cm will find for it: that
  * of the network device that owns the local address. The devices are those
- * of one namespace, the program's; a listener of another device has no port.
+ * of one namespace, the program's; a listener of another device has no port. Each VRF in it
+ * has a socket of its own.
  *
  * A port belongs to one id of a program. rdma_cm keeps a table of ports for each of its port
  * spaces, and TCP has but one: whoever comes second, from whatever port space, gets TCP's
@@ -22,6 +23,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <rdma/ib_addr.h>
 #include <rdma/iw_cm.h>
 #include <compat/memcg.h>
@@ -42,6 +44,7 @@
  * struct rnic_port - a listening socket
  * @node:	entry in ports
  * @net:	namespace; the socket holds it
+ * @vrf:	index of the VRF that it hears, or 0
  * @owner:	whose it is: see rnic_cm_owner()
  * @addr:	address and port, possibly a wildcard
  * @v6only:	an IPv6 wildcard without IPv4
@@ -54,6 +57,7 @@
 struct rnic_port {
 	struct list_head node;
 	struct net *net;
+	int vrf;
 	const void *owner;
 	struct sockaddr_storage addr;
 	bool v6only;
@@ -311,20 +315,20 @@ static const void *find_owner(const struct iw_cm_id *cm_id)
 }
 
 /* The owner's port. One whose socket was killed hears nothing any more. */
-static struct rnic_port *port_find(struct net *net, const struct iw_cm_id *cm_id)
+static struct rnic_port *port_find(struct net *net, int vrf, const struct iw_cm_id *cm_id)
 {
 	const void *owner = find_owner(cm_id);
 	struct rnic_port *port;
 
 	list_for_each_entry(port, &ports, node)
-		if (net_eq(port->net, net) && port->owner == owner &&
+		if (net_eq(port->net, net) && port->vrf == vrf && port->owner == owner &&
 		    same_addr(&port->addr, &cm_id->m_local_addr) &&
 		    port->v6only == cm_id->afonly && !rnic_sock_dead(&port->s))
 			return port;
 	return NULL;
 }
 
-static struct rnic_port *port_open(struct net *net, struct iw_cm_id *cm_id, int backlog)
+static struct rnic_port *port_open(struct net *net, int vrf, struct iw_cm_id *cm_id, int backlog)
 {
 	struct rnic_port *port = kzalloc(sizeof(*port), RNIC_GFP);
 	int ret;
@@ -332,12 +336,13 @@ static struct rnic_port *port_open(struct net *net, struct iw_cm_id *cm_id, int 
 	if (!port)
 		return ERR_PTR(-ENOMEM);
 	port->net = net;
+	port->vrf = vrf;
 	port->owner = find_owner(cm_id);
 	port->addr = cm_id->m_local_addr;
 	port->v6only = cm_id->afonly;
 	INIT_LIST_HEAD(&port->listeners);
 	INIT_DELAYED_WORK(&port->work, port_work);
-	ret = rnic_sock_listen(&port->s, net, &port->addr, port->v6only,
+	ret = rnic_sock_listen(&port->s, net, vrf, &port->addr, port->v6only,
 			       cm_id->tos_set ? cm_id->tos : -1, backlog, port_event);
 	if (ret) {
 		kfree(port);
@@ -356,14 +361,14 @@ static void port_close(struct rnic_port *port)
 	kfree(port);
 }
 
-static int listener_add(struct rnic_listener *l, struct net *net, int backlog)
+static int listener_add(struct rnic_listener *l, struct net *net, int vrf, int backlog)
 {
 	struct rnic_port *port;
 
 	lockdep_assert_held(&ports_lock);
-	port = port_find(net, l->cm_id);
+	port = port_find(net, vrf, l->cm_id);
 	if (!port)
-		port = port_open(net, l->cm_id, backlog);
+		port = port_open(net, vrf, l->cm_id, backlog);
 	if (IS_ERR(port))
 		return PTR_ERR(port);
 	l->port = port;
@@ -390,7 +395,7 @@ static void listener_remove(struct rnic_listener *l)
 	mutex_unlock(&listen_lock);
 }
 
-static int open_for(struct rnic_listener *l, struct net *net, int backlog)
+static int open_for(struct rnic_listener *l, struct net *net, int vrf, int backlog)
 {
 	unsigned int noio;
 	int ret;
@@ -399,11 +404,39 @@ static int open_for(struct rnic_listener *l, struct net *net, int backlog)
 	/* The startups wait for ports_lock, and I/O may wait for a startup. */
 	noio = memalloc_noio_save();
 	mutex_lock(&ports_lock);
-	ret = listener_add(l, net, backlog);
+	ret = listener_add(l, net, vrf, backlog);
 	mutex_unlock(&ports_lock);
 	memalloc_noio_restore(noio);
 	mutex_unlock(&listen_lock);
 	return ret;
+}
+
+static bool is_loopback(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		return ipv6_addr_loopback(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+	return ipv4_is_loopback(((const struct sockaddr_in *)addr)->sin_addr.s_addr);
+}
+
+/* Does a socket outside of VRFs hear what comes in through them? */
+static bool hears_vrfs(const struct net *net)
+{
+#ifdef CONFIG_NET_L3_MASTER_DEV
+	return READ_ONCE(net->ipv4.sysctl_tcp_l3mdev_accept);
+#else
+	return false;
+#endif
+}
+
+/*
+ * The VRF to listen in, for a device whose interface is in one. An interface's address is
+ * in its VRF only, 127.0.0.1 in none.
+ */
+static int vrf_of(struct net_device *ndev, const struct sockaddr_storage *addr)
+{
+	if (is_loopback(addr) || (asks_all(addr) && hears_vrfs(dev_net(ndev))))
+		return 0;
+	return l3mdev_master_ifindex(ndev);
 }
 
 /*
@@ -425,7 +458,7 @@ static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backl
 		return all ? 0 : -EOPNOTSUPP;
 	if (!ndev || !net_eq(dev_net(ndev), net))
 		return all ? 0 : -ENODEV;
-	ret = open_for(l, net, backlog);
+	ret = open_for(l, net, vrf_of(ndev, &l->cm_id->m_local_addr), backlog);
 	return all && rnic_dev_made_here(l->dev) ? 0 : ret;
 }
 

@@ -17,10 +17,12 @@
  */
 #include <linux/memcontrol.h>
 #include <linux/net.h>
+#include <linux/netdevice.h>
 #include <linux/security.h>
 #include <net/inet_connection_sock.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 #include <compat/sockaddr.h>
@@ -184,9 +186,10 @@ static int create_labelled(struct rnic_sock *s, struct net *net, sa_family_t fam
 
 /*
  * Options of every socket of ours. The socket pins its namespace like a user's
- * would: a kernel socket by itself does not, and TCP timers would outlive it.
+ * would: a kernel socket by itself does not, and TCP timers would outlive it. In a VRF, of
+ * which @vrf is the index, its addresses and routes are those of the VRF; 0 is none.
  */
-static int create(struct rnic_sock *s, struct net *net, sa_family_t family)
+static int create(struct rnic_sock *s, struct net *net, int vrf, sa_family_t family)
 {
 	struct sock *sk;
 	int ret;
@@ -208,7 +211,10 @@ static int create(struct rnic_sock *s, struct net *net, sa_family_t family)
 	sk->sk_rcvbuf = max_t(int, sk->sk_rcvbuf, RCVBUF_MIN);
 	/* Urgent data is data to us, and must not move the stream's start. */
 	sock_set_flag(sk, SOCK_URGINLINE);
-	return 0;
+	ret = vrf ? sock_bindtoindex(sk, vrf, true) : 0;
+	if (ret)
+		rnic_sock_close(s);
+	return ret;
 }
 
 static int addr_len(const struct sockaddr_storage *addr)
@@ -234,12 +240,13 @@ static int set_tos(struct rnic_sock *s, int tos)
 					sizeof(tos));
 }
 
-static int try_connect(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
-		       struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event)
+static int try_connect(struct rnic_sock *s, struct net_device *ndev,
+		       struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
+		       rnic_sock_event_fn event)
 {
 	int ret;
 
-	ret = create(s, net, remote->ss_family);
+	ret = create(s, dev_net(ndev), l3mdev_master_ifindex(ndev), remote->ss_family);
 	if (ret)
 		return ret;
 	ret = set_tos(s, tos);
@@ -261,7 +268,7 @@ err:
 /**
  * rnic_sock_connect() - start to connect, without waiting
  * @s:		to be filled in
- * @net:	namespace
+ * @ndev:	whose namespace it is, and whose VRF if it is in one
  * @local:	address to bind to
  * @remote:	the peer
  * @tos:	type of service, or -1
@@ -274,20 +281,21 @@ err:
  * Context: process.
  * Return: 0 when TCP is on its way, else -errno and no socket.
  */
-int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
-		      struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event)
+int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
+		      struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
+		      rnic_sock_event_fn event)
 {
 	/* An IPv6 address has its port in the same place. */
 	u16 port = ntohs(((struct sockaddr_in *)local)->sin_port);
 	struct sockaddr_storage any = *local;
 	int ret = -EADDRINUSE;
 
-	if (!inet_is_local_reserved_port(net, port))
-		ret = try_connect(s, net, local, remote, tos, event);
+	if (!inet_is_local_reserved_port(dev_net(ndev), port))
+		ret = try_connect(s, ndev, local, remote, tos, event);
 	if (ret != -EADDRINUSE && ret != -EADDRNOTAVAIL)
 		return ret;
 	((struct sockaddr_in *)&any)->sin_port = 0;
-	return try_connect(s, net, &any, remote, tos, event);
+	return try_connect(s, ndev, &any, remote, tos, event);
 }
 
 /**
@@ -321,6 +329,7 @@ int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
  * rnic_sock_listen() - listen
  * @s:		to be filled in
  * @net:	namespace
+ * @vrf:	index of the VRF that is listened in, or 0
  * @local:	address and port, wildcard or not
  * @v6only:	an IPv6 wildcard does not take IPv4 connections
  * @tos:	type of service, or -1
@@ -330,12 +339,13 @@ int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
  * Context: process.
  * Return: 0 or -errno and no socket.
  */
-int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
-		     bool v6only, int tos, int backlog, rnic_sock_event_fn event)
+int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
+		     struct sockaddr_storage *local, bool v6only, int tos, int backlog,
+		     rnic_sock_event_fn event)
 {
 	int ret;
 
-	ret = create(s, net, local->ss_family);
+	ret = create(s, net, vrf, local->ss_family);
 	if (ret)
 		return ret;
 	if (v6only && local->ss_family == AF_INET6)

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 struct mem_cgroup;
+struct net_device;
 struct sock;
 
 /**
@@ -53,11 +54,13 @@ struct rnic_sock {
 
 typedef void (*rnic_sock_event_fn)(struct rnic_sock *s, enum rnic_sock_event event);
 
-int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
-		      struct sockaddr_storage *remote, int tos, rnic_sock_event_fn event);
+int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
+		      struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
+		      rnic_sock_event_fn event);
 int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote);
-int rnic_sock_listen(struct rnic_sock *s, struct net *net, struct sockaddr_storage *local,
-		     bool v6only, int tos, int backlog, rnic_sock_event_fn event);
+int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
+		     struct sockaddr_storage *local, bool v6only, int tos, int backlog,
+		     rnic_sock_event_fn event);
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
 void rnic_sock_charge(struct rnic_sock *s);
 void rnic_sock_keepalive(struct rnic_sock *s, int seconds);
