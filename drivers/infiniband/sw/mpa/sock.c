@@ -139,9 +139,11 @@ void rnic_sock_unhook(struct rnic_sock *s)
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 /* The lock and the spinlock in it, for IPv4 and IPv6 */
 static struct lock_class_key sk_keys[2], slock_keys[2];
+
 static const char * const sk_names[] = {
 	"sk_lock-AF_INET-RDMA-MPA", "sk_lock-AF_INET6-RDMA-MPA"
 };
+
 static const char * const slock_names[] = {
 	"slock-AF_INET-RDMA-MPA", "slock-AF_INET6-RDMA-MPA"
 };
