@@ -144,6 +144,8 @@ netdev_bond() {
 	rmmod bonding
 }
 
+nobody_listens() { [ -z "$(a ss -Htln "sport = :$PORT")" ]; }
+
 scenario link_ipv6_only 20 "a device of an interface with IPv6 alone: used, deleted, its port free"
 link_ipv6_only() {
 	ip -n a link add d6 type dummy
@@ -154,7 +156,7 @@ link_ipv6_only() {
 	serve server a rping -s -P -V -a fd78::1 -p "$PORT"
 	run client a rping -c -V -C 3 -a fd78::1 -p "$PORT"
 	link_delete mpa6
-	wait_for 5 not listens server "$PORT"
+	wait_for 5 nobody_listens
 	ip -n a link delete d6
 }
 
