@@ -65,7 +65,8 @@ LEFT_OUT_NEWER=(
 # and what of the rest make check runs: what goes through include/compat, and each
 # part of the driver once, in 6 minutes.
 ON_NEWER=(
-	link_add_delete link_name names_exclusive counters_exclusive settings statistics rping_ipv4 rping_ipv6 rping_mtu_change
+	link_add_delete link_name names_exclusive counters_exclusive
+	settings statistics statistics_elsewhere rping_ipv4 rping_ipv6 rping_mtu_change
 	rping_loopback
 	send_bw_poll small_stream bulk_turns rstream_sizes nfs_rdma
 	cm_depths cm_reject cm_burst cm_pending cm_disconnects killed_rping link_deleted_busy
