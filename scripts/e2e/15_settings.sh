@@ -72,6 +72,7 @@ balanced() {
 # The address of one's own host, so all that the device sends comes back to it
 scenario statistics_balance 30 "a device that talks to itself receives what it sends"
 statistics_balance() {
+	dirty
 	link_add mpalo a lo
 	a ip address add 10.77.2.1/32 dev lo
 	rping_pair a a 10.77.2.1 64000
