@@ -84,8 +84,8 @@ spare_devices() {
 	ip netns add n
 	ip netns add m
 	for name in x y; do
-		ip link add "d$name" type dummy
-		link_add "mpa$name" first "d$name"
+		ip link add name "spare_$name" type dummy
+		link_add "mpa$name" first "spare_$name"
 	done
 }
 
@@ -113,9 +113,9 @@ names_exclusive() {
 	fi
 	ip netns del m
 	wait_for 10 sees first mpay
-	ip link del dy
+	ip link del spare_y
 	wait_for 10 sees first ''
-	ip link del dx			# the device is in n, its interface here
+	ip link del spare_x			# the device is in n, its interface here
 	wait_for 10 sees n ''
 }
 
@@ -134,8 +134,8 @@ counters_exclusive() {
 	ip netns del n
 	wait_for 10 sees first 'mpax mpay'
 	[ "$(cat "$folder/startups_ok")" = 0 ] || fail "they did not come back"
-	ip link del dx
-	ip link del dy
+	ip link del spare_x
+	ip link del spare_y
 	wait_for 10 sees first ''
 }
 
