@@ -30,6 +30,7 @@ folder='' # where other_folder() is, for it to be removed
 LEFT_OUT_STOCK=(
 	'container_*:podman is 90 MB; make container-check has it'
 	'failslab_*:that kernel cannot make allocations fail'
+	'lock_classes:that kernel has no lockdep'
 	'pair_build:it compiles for minutes under emulation; make e2e E2E=pair_build has it'
 )
 # On the debug kernel beside the stock one: 25 minutes of processor time.
@@ -44,6 +45,7 @@ LEFT_OUT_DEBUG=(
 CANNOT_DEBUG=(
 	'container_*:that kernel has no seccomp, which podman wants'
 	'pair_build:that kernel is none whose headers are installed'
+	'netdev_bond:that kernel has no bonding'
 	'tcp_sockmap:that kernel has no BPF'
 	'callers_sockets:that kernel has no BPF'
 	'callers_memory:that kernel has no memory cgroups'
@@ -57,15 +59,17 @@ LEFT_OUT_NEWER=(
 	'container_*:podman is 90 MB'
 	'pair_build:that kernel is none whose headers are installed'
 	'failslab_*:that kernel cannot make allocations fail'
+	'lock_classes:that kernel has no lockdep'
 	'siw_*:siw, the peer, is built from the source of 6.1'
 )
 # and what of the rest make check runs: what goes through include/compat, and each
 # part of the driver once, in 6 minutes.
 ON_NEWER=(
-	link_add_delete settings statistics rping_ipv4 rping_ipv6 rping_mtu_change
+	link_add_delete link_name names_exclusive counters_exclusive
+	settings statistics statistics_elsewhere rping_ipv4 rping_ipv6 rping_mtu_change
 	rping_loopback
 	send_bw_poll small_stream bulk_turns rstream_sizes nfs_rdma
-	cm_reject cm_burst cm_pending cm_disconnects killed_rping link_deleted_busy
+	cm_depths cm_reject cm_burst cm_pending cm_disconnects killed_rping link_deleted_busy
 	watched_crc watched_plain watched_markers watched_markers_plain
 	data_sizes_send data_sizes_write data_sizes_read data_gather data_reads_wrap
 	queue_late_arming queue_srq queue_srq_last queue_cq_overflow queue_drain

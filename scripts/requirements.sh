@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # requirements.sh TAP...      checks the table in Documentation/requirements.rst
-#                             against the source and against the results in TAP
+#                             against the source and against the results in TAP,
+#                             and that the tests named in upstream/fixes.rst exist
 # requirements.sh --source    against the source alone
 # requirements.sh --missing   lists its rows that no test shows
 #
@@ -13,6 +14,7 @@ set -euo pipefail
 cd "$TOP"
 
 TABLE=Documentation/requirements.rst
+FIXES=Documentation/upstream/fixes.rst
 
 # group:rows:MUSTs among them:MUSTs that cannot apply to a driver over sockets
 GROUPS_OF_ROWS='FRM:18:13:0 MRK:24:18:0 CRC:22:17:0 SEG:26:6:0 RCV:32:16:0 NEG:46:28:2
@@ -165,6 +167,34 @@ not_shown() {
 	done
 }
 
+# Scenarios, and SUITE.CASE of the unit tests
+known_tests() {
+	scripts/e2e/guest.sh -l | sed 's/ .*//'
+	awk '
+	FNR == 1 { suite = "" }
+	match($0, /KUNIT_CASE\([a-z0-9_]+/) {
+		list[FILENAME] = list[FILENAME] " " substr($0, RSTART + 11, RLENGTH - 11)
+	}
+	match($0, /\.name = "[a-z0-9_]+"/) {
+		suite = substr($0, RSTART + 9, RLENGTH - 10)
+		n = split(list[FILENAME], name, " ")
+		for (i = 1; i <= n; i++)
+			print suite "." name[i]
+	}' kunit/*_test.c
+}
+
+# The last column of each row; behind "none:" it is a sentence.
+unknown_tests() {
+	local names
+	names=" $(known_tests | tr '\n' ' ') "
+	sed -n 's/^   [^|]* [|] [^|]* [|] //p' "$FIXES" | while read -r tests; do
+		[[ $tests != none:* ]] || continue
+		for test in $tests; do
+			[[ $names == *" $test "* ]] || echo "no test $test"
+		done
+	done
+}
+
 if [ "${1:-}" = --missing ]; then
 	rows | awk -F ';' '$4 == "" || $4 ~ /^read:/ { print $1, $2, $4 }'
 	exit
@@ -174,6 +204,7 @@ verdict "each id once, none missing" < <(wrong_ids)
 verdict "each function is there" < <(unknown_functions)
 verdict "each MUST has function and test, or cannot apply" < <(musts_without_test)
 verdict "each id a scenario names names it" < <(rows_without_scenario)
+verdict "each test that ${FIXES##*/} names is there" < <(unknown_tests)
 [ "$1" = --source ] || verdict "each test named ran and passed" < <(not_shown "$@")
 echo "1..$number"
 [ "$failed" = 0 ]

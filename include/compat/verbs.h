@@ -51,6 +51,17 @@ static inline struct ib_umem *compat_umem_get(struct ib_device *dev, unsigned lo
 }
 
 /*
+ * The name is the user's choice. udev's rdma_rename gives other devices a name of its own;
+ * before 6.12 the kernel could not tell it to leave this one alone.
+ */
+static inline void compat_name_is_users(struct ib_device *dev)
+{
+#ifdef COMPAT_HAS_ib_mark_name_assigned_by_user
+	ib_mark_name_assigned_by_user(dev);
+#endif
+}
+
+/*
  * Makes NAME, for ib_device_ops.reg_user_mr, of FN, which has its arguments of before 6.17.
  * Since then a region may have hints for PCIe; only who makes such objects can honour them.
  */

@@ -47,6 +47,9 @@ shared() {
 	until_true 60 rdma system set netns shared || fail "the mode stays exclusive"
 }
 
+# has_no NAMESPACE COUNTERS-FOLDER: not in its /sys, which ip(8) mounts anew
+has_no() { not ip netns exec "$1" test -e "$2"; }
+
 # devices NAMESPACE: the names of those that are seen there
 devices() { ip netns exec "$1" rdma dev show | sed 's/^[0-9]*: \([^:]*\):.*/\1/' | paste -sd ' '; }
 
@@ -71,6 +74,69 @@ pair_exclusive() {
 	rping_pair rdma-a rdma-b "$A6" 64000
 	pair down
 	must_see first ''
+}
+
+# Two devices without addresses, x and y, in the first namespace, with namespaces n and m
+spare_devices() {
+	local name
+	exclusive
+	ip netns attach first $$
+	ip netns add n
+	ip netns add m
+	for name in x y; do
+		ip link add name "spare_$name" type dummy
+		link_add "mpa$name" first "spare_$name"
+	done
+}
+
+# A name is one namespace's since 7.3, before that it is the machine's.
+scenario names_exclusive 90 "names of devices in several namespaces: taken, free again, given back"
+names_exclusive() {
+	spare_devices
+	must_fail "exists" rdma dev set mpax name mpay
+	rdma dev set mpax netns n
+	must_see n mpax
+	must_see first mpay
+	ip netns exec n rdma dev set mpax name mpaz
+	must_see n mpaz
+	rdma dev set mpay netns m
+	if kernel_is_at_least 7.3; then
+		ip netns exec m rdma dev set mpay name mpaz
+		must_see n mpaz
+		must_see m mpaz
+		must_fail "" ip netns exec m rdma dev set mpaz netns n
+		must_see m mpaz
+		ip netns exec m rdma dev set mpaz name mpay
+	else
+		must_fail "exists" ip netns exec m rdma dev set mpay name mpaz
+		must_see m mpay
+	fi
+	ip netns del m
+	wait_for 10 sees first mpay
+	ip link del spare_y
+	wait_for 10 sees first ''
+	ip link del spare_x			# the device is in n, its interface here
+	wait_for 10 sees n ''
+}
+
+scenario counters_exclusive 60 "counters where each namespace has its own devices: with the device"
+counters_exclusive() {
+	local folder=/sys/class/infiniband/mpax/ports/1/hw_counters
+	spare_devices
+	[ "$(cat "$folder/startups_ok")" = 0 ] || fail "a new device has connections"
+	rdma dev set mpax netns n
+	has_no first "$folder"
+	has_no m "$folder"
+	[ "$(ip netns exec n cat "$folder/startups_ok")" = 0 ] || fail "no counters in n"
+	[[ "$(ip netns exec n rdma statistic show link mpax/1)" == *"startups_ok 0"* ]] ||
+		fail "rdma(8) shows none in n"
+	must_fail "" rdma statistic show link mpax/1
+	ip netns del n
+	wait_for 10 sees first 'mpax mpay'
+	[ "$(cat "$folder/startups_ok")" = 0 ] || fail "they did not come back"
+	ip link del spare_x
+	ip link del spare_y
+	wait_for 10 sees first ''
 }
 
 # One end of the cable stays in the first namespace, and so does the interface of mpa8.

@@ -32,6 +32,22 @@ link_duplicate() {
 	device_exists mpa0 || fail "mpa0 is gone"
 }
 
+# kernel_is_at_least VERSION
+kernel_is_at_least() { printf '%s\n' "$1" "$(uname -r)" | sort -CV; }
+
+# udev gives a device a name of its own (rdma_rename) unless the kernel says so.
+scenario link_name 15 "the kernel knows that a user chose the name, from 6.12 on"
+link_name() {
+	local index who
+	index=$(rdma dev show mpa0 | sed 's/:.*//')
+	who=$(python3 "$TOP/scripts/e2e/name_assign.py" "$index")
+	if kernel_is_at_least 6.12; then
+		[ "$who" = "mpa0 1" ] || fail "it says '$who'"
+	else
+		[ "$who" = "mpa0 -" ] || fail "it says '$who', and could not be told"
+	fi
+}
+
 scenario link_kinds 20 "eight devices at once, on dummy netdevs and lo, in both namespaces"
 link_kinds() {
 	local ns i
@@ -104,6 +120,44 @@ netdev_removed() {
 	topo_up
 	ip netns del a
 	wait_for 10 not device_exists mpa0
+}
+
+scenario netdev_bond 30 "a bond with a device goes, its namespace and its members too"
+netdev_bond() {
+	local ns
+	modprobe bonding
+	for ns in a b; do
+		ip -n "$ns" link add bond9 type bond mode active-backup
+		ip -n "$ns" link add d0 type dummy
+		ip -n "$ns" link set d0 master bond9
+		ip -n "$ns" link set bond9 up
+		ip -n "$ns" addr add 10.78.9.1/24 dev bond9
+		link_add "mpabond$ns" "$ns" bond9
+		rping_pair "$ns" "$ns" 10.78.9.1 1000
+	done
+	ip -n a link delete d0
+	ip -n a link delete bond9
+	wait_for 10 not device_exists mpabonda
+	dirty
+	ip netns del b
+	wait_for 20 not device_exists mpabondb
+	rmmod bonding
+}
+
+nobody_listens() { [ -z "$(a ss -Htln "sport = :$PORT")" ]; }
+
+scenario link_ipv6_only 20 "a device of an interface with IPv6 alone: used, deleted, its port free"
+link_ipv6_only() {
+	ip -n a link add d6 type dummy
+	ip -n a link set d6 up
+	ip -n a addr add fd78::1/64 dev d6 nodad
+	link_add mpa6 a d6
+	new_port
+	serve server a rping -s -P -V -a fd78::1 -p "$PORT"
+	run client a rping -c -V -C 3 -a fd78::1 -p "$PORT"
+	link_delete mpa6
+	wait_for 5 nobody_listens
+	ip -n a link delete d6
 }
 
 scenario devinfo 15 "ibv_devices and ibv_devinfo -v are sane"

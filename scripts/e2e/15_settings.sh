@@ -49,6 +49,39 @@ revision_1() {
 	rping_pair b a "$B4" 64000
 }
 
+# The /sys of another namespace than the first has the device without hw_counters, on all
+# kernels; netlink has them in each.
+scenario statistics_elsewhere 20 "counters outside the first namespace: by rdma(8), not in /sys"
+statistics_elsewhere() {
+	local counters=/sys/class/infiniband/mpa0/ports/1/hw_counters there
+	rping_pair b a "$B4" 64
+	[ "$(hw_counter mpa0 startups_ok)" -gt 0 ] || fail "no connection was counted"
+	not ip netns exec a test -e "$counters" || fail "there is $counters"
+	ip netns exec a test -e "${counters%/*}" || fail "no device in the /sys of a"
+	there=$(ip netns exec a rdma statistic show link mpa0/1)
+	[[ $there == *"startups_ok $(hw_counter mpa0 startups_ok) "* ]] || fail "$there"
+}
+
+balanced() {
+	local what
+	for what in octets fpdus send write read_request read_response; do
+		[ "$(hw_counter mpalo "tx_$what")" = "$(hw_counter mpalo "rx_$what")" ] || return 1
+	done
+}
+
+# The address of one's own host, so all that the device sends comes back to it
+scenario statistics_balance 30 "a device that talks to itself receives what it sends"
+statistics_balance() {
+	dirty
+	link_add mpalo a lo
+	a ip address add 10.77.2.1/32 dev lo
+	rping_pair a a 10.77.2.1 64000
+	wait_for 5 balanced
+	[ "$(hw_counter mpalo rx_octets)" -gt 640000 ] || fail "$(hw_counter mpalo rx_octets) octets"
+	link_delete mpalo
+	a ip address del 10.77.2.1/32 dev lo
+}
+
 scenario statistics 15 "rdma statistic shows counters that move"
 statistics() {
 	local before after

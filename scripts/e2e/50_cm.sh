@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Connections: what the caller and the listener learn of each other.
 
-for test in private_data reject refused ird_ord no_reads disconnects abandoned burst named; do
+for test in private_data reject refused ird_ord depths no_reads disconnects abandoned burst named; do
 	scenario "cm_$test" 40 "connections: ${test//_/ }"
 	eval "cm_$test() {
 		new_port
@@ -13,7 +13,7 @@ done
 scenario cm_ipv6 40 "private data and refusal over IPv6"
 cm_ipv6() {
 	new_port
-	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord refused disconnects
+	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord depths refused disconnects
 }
 
 # many_call: to mpa1, which has room for two. A caller that is closed takes the other end

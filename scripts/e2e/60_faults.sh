@@ -138,6 +138,26 @@ resource_qp() {
 	stop server
 }
 
+look_for_ever() {
+	while :; do
+		rdma resource show qp -dd
+		rdma resource show cq
+		rdma resource show mr
+		rdma resource show cm_id
+	done
+}
+
+scenario resource_race 60 "rdma resource looks at objects that come and go"
+resource_race() {
+	export -f look_for_ever
+	start looker a bash -c look_for_ever
+	new_port
+	run named a "$BIN/cm_probe" -p "$PORT" named
+	both ucmatose -c 20
+	stop looker
+	grep -q 'type RC' "$WORK/looker.log" || fail "it saw no queue pair"
+}
+
 scenario peer_vanished 40 "the peer's host is gone without a word; both sides can clean up"
 peer_vanished() {
 	dirty

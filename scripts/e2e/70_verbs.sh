@@ -56,3 +56,19 @@ for test in write_past_end write_before write_no_right write_stale write_gone \
 	scenario "error_$test" 30 "errors: ${test//_/ }"
 	eval "error_$test() { verbs $test; }"
 done
+
+# verbs_ring.c spoils ten entries, each in its own way.
+scenario ring_nonsense 60 "a send ring with nonsense in it: an error, and it is counted"
+ring_nonsense() {
+	local before
+	before=$(hw_counter mpa0 bad_wqes)
+	verbs nonsense
+	[ $(($(hw_counter mpa0 bad_wqes) - before)) = 10 ] || fail "$(hw_counter mpa0 bad_wqes) - $before"
+	rping_pair b a "$B4" 1000
+}
+
+scenario ring_scribbled 60 "a send ring that changes while it is read"
+ring_scribbled() {
+	verbs scribbled
+	rping_pair b a "$B4" 1000
+}

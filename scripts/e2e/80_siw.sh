@@ -72,6 +72,23 @@ siw_watched() {
 	done
 }
 
+# Also of siw at both ends: the test is of what siw does.
+scenario siw_depths 60 "read depths: siw and we tell a program of a connection the same"
+siw_depths() {
+	local ours
+	for ours in a b none; do
+		if [ "$ours" = none ]; then
+			with_siw siw-peer.ko a
+			link_delete mpa0
+			link_add siw0 a va siw
+		else
+			with_siw siw-peer.ko "$ours"
+		fi
+		new_port
+		run "depths_$ours" a "$BIN/cm_probe" -p "$PORT" ird_ord depths
+	done
+}
+
 scenario siw_apps 90 "ucmatose, rstream and verbs of all sizes against siw"
 siw_apps() {
 	with_siw siw-peer.ko a

@@ -138,6 +138,84 @@ static void ird_ord(void)
 	pair_close(&p);
 }
 
+#define READS 12
+
+/* More Reads than either may have outstanding, in both directions at once */
+static void read_both_ways(struct pair *p)
+{
+	struct ibv_sge to_a, to_b;
+	int i;
+
+	fill(p->a.mem, PAGE, 1);
+	fill(p->b.mem, PAGE, 2);
+	for (i = 0; i < READS; i++) {
+		to_a = sge(&p->a, (i + 1) * PAGE, PAGE);
+		to_b = sge(&p->b, (i + 1) * PAGE, PAGE);
+		post(&p->a, i, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &to_a, 1,
+		     (uintptr_t)p->b.mem, p->b.mr->rkey);
+		post(&p->b, i, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &to_b, 1,
+		     (uintptr_t)p->a.mem, p->a.mr->rkey);
+	}
+	for (i = 0; i < READS; i++) {
+		wc_expect(&p->a, i, IBV_WC_SUCCESS);
+		wc_expect(&p->b, i, IBV_WC_SUCCESS);
+		same(p->a.mem + (i + 1) * PAGE, PAGE, 2, "read by a");
+		same(p->b.mem + (i + 1) * PAGE, PAGE, 1, "read by b");
+	}
+}
+
+/* What an end asks for, and what it is told of the connection that stands */
+struct depths {
+	int ird, ord;
+	int resources, depth;
+};
+
+static void told(struct side *s, const struct depths *want)
+{
+	struct cm_seen seen = cm_expect(s, RDMA_CM_EVENT_ESTABLISHED);
+
+	check(seen.ird == want->resources && seen.ord == want->depth,
+	      "%s: responder_resources %d (not %d), initiator_depth %d (not %d)", s->name,
+	      seen.ird, want->resources, seen.ord, want->depth);
+}
+
+/*
+ * Each end raises its IRD to what the other one will have outstanding, and lowers its ORD
+ * to what that serves. The initiator is told the responder's: its IRD as
+ * responder_resources, its ORD as initiator_depth. The responder is told its own: its ORD
+ * as responder_resources, its IRD as initiator_depth. So do siw and irdma, and SMB Direct
+ * in the kernel relies on it; rdma_get_cm_event(3) has it the other way round.
+ */
+static void depths(void)
+{
+	static const struct {
+		struct depths a, b;
+	} cases[] = {
+		{ { 3, 5, 7, 2 }, { 7, 2, 2, 7 } },
+		{ { 3, 9, 9, 3 }, { 4, 6, 3, 9 } },
+		{ { 8, 1, 1, 8 }, { 1, 8, 8, 1 } },
+	};
+	struct options opt = defaults;
+	struct pair p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		printf("case %zu\n", i);
+		opt.ird = cases[i].a.ird;
+		opt.ord = cases[i].a.ord;
+		call(&p, &opt, NULL, 0);
+		p.opt.ird = cases[i].b.ird;
+		p.opt.ord = cases[i].b.ord;
+		side_make_qp(&p, &p.b);
+		side_accept(&p, &p.b, NULL, 0);
+		told(&p.a, &cases[i].a);
+		told(&p.b, &cases[i].b);
+		hello(&p);
+		read_both_ways(&p);
+		pair_close(&p);
+	}
+}
+
 /* Neither side grants a read: connections, sends and writes work without. */
 static void no_reads(void)
 {
@@ -478,6 +556,7 @@ int main(int argc, char **argv)
 		{ "tos", tos },
 		{ "refused", refused },
 		{ "ird_ord", ird_ord },
+		{ "depths", depths },
 		{ "no_reads", no_reads },
 		{ "disconnects", disconnects },
 		{ "outage", outage },

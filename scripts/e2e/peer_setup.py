@@ -146,8 +146,10 @@ def granted():
                     assert (conn.reply.ird, conn.reply.ord) == (serve, ask)
                     line = program.expect("CONNECT_REQUEST")
                     assert line[2:4] == [told(ord_), told(ird)], line
-                    got = program.depths()
                     want = own if ask == ANY else ask, own if serve == ANY else serve
+                    line = program.expect("ESTABLISHED")
+                    assert line[2:4] == [str(n) for n in want], line
+                    got = program.depths()
                     assert got == want, "%d %d: ORD and IRD %s, expected %s" % (
                         ird, ord_, got, want)
                 program.expect("freed")
@@ -170,7 +172,7 @@ def depths():
                     conn.terminated("2/0/6")
                     continue
                 line = call.established()
-                assert line[2:4] == [told(ord_), told(ird)], line
+                assert line[2:4] == [told(ird), told(ord_)], line
                 got = call.program.depths()
                 want = (own if ird == ANY else min(own, ird),
                         own if ord_ == ANY else max(own, ord_))

@@ -7,7 +7,7 @@
 int main(int argc, char **argv)
 {
 	static const struct test *const groups[] = {
-		data_tests, watch_tests, queue_tests, error_tests,
+		data_tests, watch_tests, queue_tests, error_tests, ring_tests,
 	};
 	struct test all[64] = { 0 };
 	size_t i, n = 0;

@@ -152,6 +152,14 @@ static void set_addrs(struct rnic_ep *ep, struct iw_cm_event *ev)
 	ev->remote_addr = ep->cm_id->m_remote_addr;
 }
 
+/*
+ * The depths of CONNECT_REPLY and ESTABLISHED are those of this end: its IRD in @ird, its
+ * ORD in @ord. siw and irdma report them so, and the kernel's SMB Direct relies on it for
+ * each iWARP device, though rdma_get_cm_event(3) has it the other way round. As CONNECT_REPLY
+ * comes from the responder, the IRD is what the responder will have outstanding, and the
+ * ORD what it will serve.
+ */
+
 /**
  * rnic_cm_reply() - the initiator's startup is over
  * @ep:		endpoint, @lock held; @ep->rep is the Reply if there was one (its
@@ -164,8 +172,8 @@ void rnic_cm_reply(struct rnic_ep *ep, int status)
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
 		.status = status,
-		.ird = clamp_u8(ep->agreed.ord),
-		.ord = clamp_u8(ep->agreed.ird),
+		.ird = clamp_u8(ep->agreed.ird),
+		.ord = clamp_u8(ep->agreed.ord),
 	};
 
 	lockdep_assert_held(&ep->lock);
@@ -176,8 +184,8 @@ void rnic_cm_reply(struct rnic_ep *ep, int status)
 		ev.private_data_len = rep->pd_len;
 	}
 	if (rep->enhanced) {
-		ev.ird = peer_depth(rep->ird);
-		ev.ord = peer_depth(rep->ord);
+		ev.ird = peer_depth(rep->ord);
+		ev.ord = peer_depth(rep->ird);
 	}
 	set_addrs(ep, &ev);
 	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
@@ -200,8 +208,8 @@ void rnic_cm_established(struct rnic_ep *ep)
 {
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_ESTABLISHED,
-		.ird = clamp_u8(ep->agreed.ord),
-		.ord = clamp_u8(ep->agreed.ird),
+		.ird = clamp_u8(ep->agreed.ird),
+		.ord = clamp_u8(ep->agreed.ord),
 	};
 
 	lockdep_assert_held(&ep->lock);

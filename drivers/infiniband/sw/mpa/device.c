@@ -18,6 +18,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <compat/verbs.h>
 #include <rdma/iw_cm.h>
 
 #include "cm.h"
@@ -342,6 +343,7 @@ int rnic_dev_create(const char *name, struct net_device *ndev)
 	/* From here others may take the device down at any moment. */
 	get_device(&dev->ibdev.dev);
 	WRITE_ONCE(dev->maker, current);
+	compat_name_is_users(&dev->ibdev);
 	ret = ib_register_device(&dev->ibdev, name, NULL);
 	WRITE_ONCE(dev->maker, NULL);
 	if (ret) {

@@ -138,6 +138,70 @@ void rnic_sock_unhook(struct rnic_sock *s)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+/* The lock and the spinlock in it, for IPv4 and IPv6 */
+static struct lock_class_key sk_keys[2], slock_keys[2];
+
+static const char * const sk_names[] = {
+	"sk_lock-AF_INET-RDMA-MPA", "sk_lock-AF_INET6-RDMA-MPA"
+};
+
+static const char * const slock_names[] = {
+	"slock-AF_INET-RDMA-MPA", "slock-AF_INET6-RDMA-MPA"
+};
+
+/*
+ * Nobody has the lock, but a softirq may have the spinlock of an accepted socket: so take
+ * that, and change its class while we hold it.
+ */
+static void set_classes(struct sock *sk, const struct lockdep_map *lock,
+			const struct lockdep_map *slock)
+{
+	spin_lock_bh(&sk->sk_lock.slock);
+	lock_set_class(&sk->sk_lock.slock.dep_map, slock->name, slock->key, 0, _THIS_IP_);
+	lockdep_init_map(&sk->sk_lock.dep_map, lock->name, lock->key, 0);
+	spin_unlock_bh(&sk->sk_lock.slock);
+}
+
+/*
+ * Give the locks of a socket classes of ours. The kernel's sockets share one, and lockdep
+ * takes what a user of RDMA holds when we take ours for what another user may hold when he
+ * takes his. sock_lock_init_class_and_name() is for new sockets only: it initializes the
+ * spinlock, and the socket pins the module until TCP is through with it.
+ */
+static void take_classes(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+	bool v6 = sk->sk_family == AF_INET6;
+	struct lockdep_map lock = { .name = sk_names[v6], .key = &sk_keys[v6] };
+	struct lockdep_map slock = { .name = slock_names[v6], .key = &slock_keys[v6] };
+
+	s->kernels_lock = sk->sk_lock.dep_map;
+	s->kernels_slock = sk->sk_lock.slock.dep_map;
+	set_classes(sk, &lock, &slock);
+}
+
+/* TCP may be busy with it for minutes: longer than there is a module with our classes. */
+static void release(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	sock_hold(sk);
+	sock_release(s->sock);
+	set_classes(sk, &s->kernels_lock, &s->kernels_slock);
+	sock_put(sk);
+}
+#else
+static void take_classes(struct rnic_sock *s)
+{
+}
+
+static void release(struct rnic_sock *s)
+{
+	sock_release(s->sock);
+}
+#endif
+
 /*
  * Options that a child does not inherit, or that it shares with its listener.
  * Enough unsent octets to keep TCP busy, not all that its buffer would hold: what
@@ -202,6 +266,7 @@ static int create(struct rnic_sock *s, struct net *net, int vrf, sa_family_t fam
 		put_net(net);
 		return ret;
 	}
+	take_classes(s);
 	sk = s->sock->sk;
 	compat_sock_pin_net(sk, net);
 	put_net(net);
@@ -443,6 +508,7 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 		s->sock = NULL;
 		return -EBUSY;
 	}
+	take_classes(s);
 	set_options(sk);
 	get_memcg(s, listener->sock->sk);
 	/* It goes with the type of service, which is inherited. */
@@ -493,7 +559,7 @@ void rnic_sock_close(struct rnic_sock *s)
 		return;
 	rnic_sock_unhook(s);
 	put_memcg(s);
-	sock_release(s->sock);
+	release(s);
 	s->sock = NULL;
 }
 

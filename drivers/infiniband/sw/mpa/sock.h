@@ -6,6 +6,7 @@
 #ifndef _RNIC_SOCK_H
 #define _RNIC_SOCK_H
 
+#include <linux/lockdep_types.h>
 #include <linux/net.h>
 #include <linux/socket.h>
 #include <linux/types.h>
@@ -39,6 +40,8 @@ enum rnic_sock_event {
  *		until rnic_sock_charge()
  * @mtu:	path MTU that rnic_sock_emss() saw last
  * @mss_clamp:	largest segment the peer takes, or 0 before rnic_sock_emss()
+ * @kernels_lock: lockdep's class of the lock before it was ours
+ * @kernels_slock: likewise, of the spinlock in it
  */
 struct rnic_sock {
 	struct socket *sock;
@@ -50,6 +53,10 @@ struct rnic_sock {
 	struct mem_cgroup *memcg;
 	u32 mtu;
 	u16 mss_clamp;
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	struct lockdep_map kernels_lock;
+	struct lockdep_map kernels_slock;
+#endif
 };
 
 typedef void (*rnic_sock_event_fn)(struct rnic_sock *s, enum rnic_sock_event event);
