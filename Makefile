@@ -50,7 +50,10 @@ demo:
 	scripts/demo/run.sh
 
 check:
-	scripts/check.sh
+	KERNELS="$(KERNELS)" scripts/check.sh
+
+check-all:
+	KERNELS="$(KERNELS)" scripts/check.sh all
 
 unit:
 	scripts/deps.sh unit
@@ -108,7 +111,8 @@ help:
 	@echo 'make deb       Debian packages of the module (DKMS) and its unit, in build/deb'
 	@echo 'make package-check  the packages: contents, builds, a machine that reboots'
 	@echo 'make demo      RDMA programs between two hosts in a small VM, as a table'
-	@echo 'make check     every test; ends with "N passed, N failed"'
+	@echo 'make check     unit tests, fuzzers, lint, KUnit, all scenarios (a quarter of an hour; KERNELS=all: on 6.1, 6.12, 7.3)'
+	@echo 'make check-all  the same, the debug kernel, newer kernels, other builds (an hour)'
 	@echo 'make unit      only the engine tests in user space (no root, no VM)'
 	@echo 'make fuzz      the engine against made-up octets (FUZZ_SECONDS=60 each)'
 	@echo 'make kunit     only the engine tests in a kernel'
@@ -125,6 +129,6 @@ help:
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install uninstall deb package-check demo check unit fuzz kunit e2e container-check debug-check newer-check kernels bench bench-count bench-growth bench-profile bench-storage lint help
+.PHONY: all modules clean headers install uninstall deb package-check demo check check-all unit fuzz kunit e2e container-check debug-check newer-check kernels bench bench-count bench-growth bench-profile bench-storage lint help
 
 endif
