@@ -99,7 +99,7 @@ bench-storage:
 	scripts/bench/storage.sh
 
 kernels:
-	scripts/kernels.sh $(RELEASES)
+	scripts/check.sh kernels $(RELEASES)
 
 lint:
 	scripts/lint.sh

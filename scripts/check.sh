@@ -11,6 +11,7 @@
 # check.sh e2e [NAME...]    only the scenarios on the stock kernel, or those named
 # check.sh debug [NAME...]  only what is on the debug kernel, or those named and KUnit
 # check.sh newer [NAME...]  all that can run on the newer kernel, or those named
+# check.sh kernels [RELEASE...]  only builds for other kernels (kernels.sh)
 # check.sh times DIR        prints e2e/times anew, out of the results below DIR
 #
 # KERNELS="6.1 6.12 7.3", or KERNELS=all, which is the same: the first two run everything
@@ -18,6 +19,9 @@
 #
 # Guests run side by side where there is memory. The rest of the tests, and the build of the
 # debug kernel, go on beside them, because a guest leaves processors idle.
+#
+# A run leaves in build/check, build/check-all and so on what each part said, and results,
+# which matrix.sh takes for the table in README.
 #
 # The last line is "N passed, N failed". What could not be built or run, a test
 # program that ended badly, a missing plan and a dead guest count as failures.
@@ -142,7 +146,19 @@ heads() {
 
 # record WHAT DIR: those numbers as a line of $OUT/results, for matrix.sh
 record() {
-	echo "$(date +%F) $(cat "$2/release") $1 $good $bad $(cat "$2/extent")" >> "$OUT/results"
+	local extent=whole
+	[ "$1" != scenarios ] || extent=$(cat "$2/extent")
+	echo "$(date +%F) $(cat "$2/release") $1 $good $bad $extent" >> "$OUT/results"
+}
+
+# record_builds FILE: what kernels.sh says there
+record_builds() {
+	awk -v date="$(date +%F)" '
+		/^(not )?ok .* the module builds for / { release = $NF; good = ($1 == "ok") }
+		/^(not )?ok .* and by DKMS/ {
+			good += ($1 == "ok")
+			print date, release, "built", good, 2 - good, "whole"
+		}' "$1" >> "$OUT/results"
 }
 
 lint() {
@@ -176,12 +192,14 @@ fuzzing() {
 	count "fuzzing the engine" "$OUT/fuzz.tap" $status
 }
 
-# The module builds for kernels that nobody has installed here.
+# other_kernels [ends|RELEASE...]: the module builds for kernels that nobody has installed
+# here.
 other_kernels() {
 	local status=0
-	step "the module, for the oldest and the newest kernel of each series"
-	"$TOP/scripts/kernels.sh" ends | tee "$OUT/kernels.tap" || status=$?
-	hint="${OUT#"$TOP/"}/kernels.tap; again: make kernels RELEASES=ends"
+	step "the module, for other kernels${1:+: $*}"
+	"$TOP/scripts/kernels.sh" "$@" | tee "$OUT/kernels.tap" || status=$?
+	hint="${OUT#"$TOP/"}/kernels.tap; again: make kernels RELEASES=\"...\""
+	record_builds "$OUT/kernels.tap"
 	count "building for other kernels" "$OUT/kernels.tap" $status
 }
 
@@ -532,6 +550,8 @@ on_kernel() {
 	fi
 	[ "${2:-}" != kunit ] || build_kunit "${dirs[0]}"
 	if build_for "${dirs[0]}"; then
+		good=1 bad=0
+		record built "${dirs[0]}"
 		for dir in "${dirs[@]}"; do
 			[ "$dir" = "${dirs[0]}" ] || cp "${dirs[0]}"/{module,release} "$dir"
 			start_guest "$dir"
@@ -671,17 +691,18 @@ all) OUT=$BUILD/check-all groups=(debug lint) memory=3072 ;;
 e2e) OUT=$BUILD/e2e-check ;;
 debug) OUT=$BUILD/debug-check groups=(debug) memory=3072 ;;
 newer) OUT=$BUILD/newer-check ;;
+kernels) OUT=$BUILD/kernels-check groups=(kernels) ;;
 times)
 	write_times "${1:?usage: check.sh times DIR}"
 	exit
 	;;
-*) die "usage: check.sh [all] | e2e|debug|newer [NAME...] | times DIR" ;;
+*) die "usage: check.sh [all] | e2e|debug|newer [NAME...] | kernels [RELEASE...] | times DIR" ;;
 esac
 VM_SECONDS=${VM_SECONDS:-4500}
 room=$(at_once)
 planned=0 first_guest=0
 whole=$(kernels)
-must_mean_something "${ON_NEWER[@]}" "$@"
+[ "$what" = kernels ] || must_mean_something "${ON_NEWER[@]}" "$@"
 rm -rf "$OUT"
 mkdir -p "$OUT"
 "$TOP/scripts/deps.sh" "${groups[@]}"
@@ -709,7 +730,7 @@ check | all)
 	fuzzing
 	lint
 	if [ "$what" = all ]; then
-		other_kernels
+		other_kernels ends
 		wait_for_room
 		other_folder
 	fi
@@ -726,6 +747,9 @@ debug)
 	plan_debug "$@"
 	start_kernel 0
 	on_debug
+	;;
+kernels)
+	other_kernels "$@"
 	;;
 newer)
 	plan "$NEWER" whole "$@"
