@@ -161,7 +161,8 @@ static void revisions_and_lengths(struct kunit *test)
 				need = mpa_frame_need(buf, 20, MPA_REQUEST, &err);
 				KUNIT_ASSERT_EQ_MSG(test, err, want, "rev %u s %u len %u",
 						    rev, s, len);
-				KUNIT_ASSERT_EQ(test, mpa_frame_parse(&f, buf, MPA_REQUEST, &pd), want);
+				KUNIT_ASSERT_EQ(test, mpa_frame_parse(&f, buf, MPA_REQUEST, &pd),
+						want);
 				if (want)
 					continue;
 				KUNIT_ASSERT_EQ(test, need, 20 + len);
@@ -246,7 +247,8 @@ static void private_data_limits(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, buf[MPA_FRAME_MAX], 0xa5);
 			if (!fits)
 				continue;
-			KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_REQUEST, &at), WIRE_OK);
+			KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_REQUEST, &at),
+					WIRE_OK);
 			KUNIT_EXPECT_TRUE(test, same(&back, &f) && !memcmp(at, pd, lens[i]));
 		}
 	}
