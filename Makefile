@@ -50,7 +50,10 @@ demo:
 	scripts/demo/run.sh
 
 check:
-	scripts/check.sh
+	KERNELS="$(KERNELS)" scripts/check.sh
+
+check-all:
+	KERNELS="$(KERNELS)" scripts/check.sh all
 
 unit:
 	scripts/deps.sh unit
@@ -103,7 +106,7 @@ bench-storage:
 	scripts/bench/storage.sh
 
 kernels:
-	scripts/kernels.sh $(RELEASES)
+	scripts/check.sh kernels $(RELEASES)
 
 lint:
 	scripts/lint.sh
@@ -115,7 +118,8 @@ help:
 	@echo 'make deb       Debian packages of the module (DKMS) and its unit, in build/deb'
 	@echo 'make package-check  the packages: contents, builds, a machine that reboots'
 	@echo 'make demo      RDMA programs between two hosts in a small VM, as a table'
-	@echo 'make check     every test; ends with "N passed, N failed"'
+	@echo 'make check     unit tests, fuzzers, lint, KUnit, all scenarios (KERNELS=all: on 6.1, 6.12, 7.3)'
+	@echo 'make check-all  the same, the debug kernel, newer kernels, other builds (an hour)'
 	@echo 'make unit      only the engine tests in user space (no root, no VM)'
 	@echo 'make fuzz      the engine against made-up octets (FUZZ_SECONDS=60 each)'
 	@echo 'make kunit     only the engine tests in a kernel'
@@ -134,6 +138,6 @@ help:
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install uninstall deb package-check demo check unit fuzz kunit e2e container-check debug-check newer-check kernels fresh-check bench bench-native bench-count bench-growth bench-profile bench-storage lint help
+.PHONY: all modules clean headers install uninstall deb package-check demo check check-all unit fuzz kunit e2e container-check debug-check newer-check kernels fresh-check bench bench-native bench-count bench-growth bench-profile bench-storage lint help
 
 endif

@@ -105,7 +105,7 @@ static void prefixes_exact(struct kunit *test)
 
 		KUNIT_ASSERT_NOT_NULL(test, exact);
 		memcpy(exact + 1, buf, have);
-		mpa_frame_need(exact + 1, have, false, &err);
+		mpa_frame_need(exact + 1, have, MPA_REQUEST, &err);
 		KUNIT_EXPECT_EQ(test, err, WIRE_OK);
 	}
 }
@@ -133,9 +133,9 @@ static void wrong_keys(struct kunit *test)
 		}
 	}
 	wire_frame(&frame_vectors[0], buf);	/* a Request where a Reply is due */
-	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&f, buf, true, &pd), WIRE_MPA_FRAME);
+	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&f, buf, MPA_REPLY, &pd), WIRE_MPA_FRAME);
 	wire_frame(&frame_vectors[2], buf);
-	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&f, buf, false, &pd), WIRE_MPA_FRAME);
+	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&f, buf, MPA_REQUEST, &pd), WIRE_MPA_FRAME);
 }
 
 /* NEG-13, NEG-15, P2P-04, GAP-03: every Rev and S, every PD_Length */
@@ -158,10 +158,11 @@ static void revisions_and_lengths(struct kunit *test)
 				put_unaligned_be16(len, buf + 18);
 				want = (rev == 1 || rev == 2) && len <= 512 &&
 				       (!enhanced || len >= 4) ? WIRE_OK : WIRE_MPA_FRAME;
-				need = mpa_frame_need(buf, 20, false, &err);
+				need = mpa_frame_need(buf, 20, MPA_REQUEST, &err);
 				KUNIT_ASSERT_EQ_MSG(test, err, want, "rev %u s %u len %u",
 						    rev, s, len);
-				KUNIT_ASSERT_EQ(test, mpa_frame_parse(&f, buf, false, &pd), want);
+				KUNIT_ASSERT_EQ(test, mpa_frame_parse(&f, buf, MPA_REQUEST, &pd),
+						want);
 				if (want)
 					continue;
 				KUNIT_ASSERT_EQ(test, need, 20 + len);
@@ -182,7 +183,7 @@ static void length_by_halves(struct kunit *test)
 	wire_frame(&frame_vectors[0], buf);
 	for (high = 0; high < 256; high++) {
 		buf[18] = high;
-		mpa_frame_need(buf, 19, false, &err);
+		mpa_frame_need(buf, 19, MPA_REQUEST, &err);
 		KUNIT_EXPECT_EQ(test, err, high <= 2 ? WIRE_OK : WIRE_MPA_FRAME);
 	}
 }
@@ -196,11 +197,11 @@ static void reserved_bits_ignored(struct kunit *test)
 
 	wire_frame(&frame_vectors[0], buf);
 	buf[16] = 0x7f;
-	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&f, buf, false, &pd), WIRE_OK);
+	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&f, buf, MPA_REQUEST, &pd), WIRE_OK);
 	KUNIT_EXPECT_TRUE(test, f.crc && !f.markers && !f.reject && !f.enhanced);
 	wire_frame(&frame_vectors[2], buf);
 	buf[16] = 0x3f;
-	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&f, buf, true, &pd), WIRE_OK);
+	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&f, buf, MPA_REPLY, &pd), WIRE_OK);
 	KUNIT_EXPECT_TRUE(test, f.reject && !f.enhanced);
 	/* sent as zero */
 	f = (struct mpa_frame){ .reject = true, .rev = 1 };
@@ -218,7 +219,7 @@ static void client_server_has_no_rtr(struct kunit *test)
 	mpa_frame_build(&f, NULL, buf);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(buf + 20), 0x00050000u);
 	put_unaligned_be32(0x4005c006, buf + 20);
-	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&f, buf, false, &pd), WIRE_OK);
+	KUNIT_EXPECT_EQ(test, mpa_frame_parse(&f, buf, MPA_REQUEST, &pd), WIRE_OK);
 	KUNIT_EXPECT_TRUE(test, !f.peer && !f.rtr && f.ird == 5 && f.ord == 6);
 }
 
@@ -246,7 +247,8 @@ static void private_data_limits(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, buf[MPA_FRAME_MAX], 0xa5);
 			if (!fits)
 				continue;
-			KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, false, &at), WIRE_OK);
+			KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_REQUEST, &at),
+					WIRE_OK);
 			KUNIT_EXPECT_TRUE(test, same(&back, &f) && !memcmp(at, pd, lens[i]));
 		}
 	}

@@ -22,7 +22,7 @@ ALL_SUITES(&wire_err_suite, &mpa_size_suite, &mpa_tx_suite, &mpa_rx_suite,
 #if !IS_ENABLED(CONFIG_KUNIT)
 static int __init suites_start(void)
 {
-	return __kunit_test_suites_init(suites, ARRAY_SIZE(suites));
+	return kunit_run_suites(suites, ARRAY_SIZE(suites));
 }
 
 static void __exit suites_stop(void)

@@ -20,4 +20,7 @@ extern struct kunit_suite startup_negotiate_suite;
 extern struct kunit_suite startup_machine_suite;
 extern struct kunit_suite abi_suite;
 
+/* of a framework that was built outside the kernel (scripts/kunit/framework.sh) */
+int kunit_run_suites(struct kunit_suite **suites, int number);
+
 #endif

@@ -1,16 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# check.sh             every test: the engine's in user space, the same in a kernel,
-#                      the scenarios between two hosts in a guest; then the suites
-#                      and the scenarios on the debug kernel (vm/kernel.sh), where a
-#                      report of its checks is a failure too; and some of the
-#                      scenarios on a newer kernel (vm/package.sh)
+# check.sh             the engine's tests in user space, its fuzzers, lint, the engine's
+#                      tests in a kernel, and all scenarios between two hosts, in guests
+#                      with the stock kernel
+# check.sh all         the same, then the suites and the scenarios on the debug kernel
+#                      (vm/kernel.sh), where a report of its checks is a failure too; the
+#                      suites and a share of the scenarios on newer kernels (vm/package.sh);
+#                      builds for other kernels; a tree in another folder; the table of
+#                      requirements
 # check.sh e2e [NAME...]    only the scenarios on the stock kernel, or those named
 # check.sh debug [NAME...]  only what is on the debug kernel, or those named and KUnit
 # check.sh newer [NAME...]  all that can run on the newer kernel, or those named
+# check.sh kernels [RELEASE...]  only builds for other kernels (kernels.sh)
+# check.sh times DIR        prints e2e/times anew, out of the results below DIR
 #
-# Guests run side by side where there is memory, and the debug kernel is built behind all
-# that comes before it: unit tests and a guest leave half of two processors idle.
+# KERNELS="6.1 6.12 7.3", or KERNELS=all, which is the same: the first two run everything
+# that can run on each of these.
+#
+# Guests run side by side where there is memory. The rest of the tests, and the build of the
+# debug kernel, go on beside them, because a guest leaves processors idle.
+#
+# A run leaves in build/check, build/check-all and so on what each part said, and results,
+# which matrix.sh takes for the table in README.
 #
 # The last line is "N passed, N failed". What could not be built or run, a test
 # program that ended badly, a missing plan and a dead guest count as failures.
@@ -23,7 +34,8 @@ passed=0 failed=0
 summary=()
 guests=() # the folders of those that were started
 debugging='' # the chosen kernel is the one with checks of its own
-kernel_pid=''
+kernel_pid='' watcher=''
+hint='' # what to look at if the next results are bad, %s is the scenario
 folder='' # where other_folder() is, for it to be removed
 
 # Left out on the stock kernel unless named: what, and why.
@@ -31,10 +43,13 @@ LEFT_OUT_STOCK=(
 	'container_*:podman is 90 MB; make container-check has it'
 	'failslab_*:that kernel cannot make allocations fail'
 	'lock_classes:that kernel has no lockdep'
+	'hosts_*:it wants sshd; make e2e E2E=hosts_bench has it'
 	'pair_build:it compiles for minutes under emulation; make e2e E2E=pair_build has it'
 )
-# On the debug kernel beside the stock one: 25 minutes of processor time.
+# On the debug kernel beside the stock one: 35 minutes of processor time.
 LEFT_OUT_DEBUG=(
+	'watched_[mp]*:a program that polls memory has the one processor; make debug-check has it'
+	'siw_watched:a program that polls memory has the one processor; make debug-check has it'
 	'seg_[!l]*:what tshark and TCP show does not depend on the kernel; make debug-check has it'
 	'wire_*:what tshark shows does not depend on the kernel; make debug-check has it'
 	'siw_crc_[ot][uh]*:siw with other settings; make debug-check has it'
@@ -43,6 +58,7 @@ LEFT_OUT_DEBUG=(
 
 # What cannot run on the debug kernel:
 CANNOT_DEBUG=(
+	'hosts_*:that kernel has no AF_ALG'
 	'container_*:that kernel has no seccomp, which podman wants'
 	'pair_build:that kernel is none whose headers are installed'
 	'netdev_bond:that kernel has no bonding'
@@ -53,44 +69,43 @@ CANNOT_DEBUG=(
 	'limits_stock_offline:that kernel cannot take a processor away'
 )
 
-# The newer kernel (6.12, 7.2, 7.3): what cannot run there,
+# Newer kernels (6.12, 7.2, 7.3): what cannot run there,
 NEWER=${NEWER:-6.12}
 LEFT_OUT_NEWER=(
 	'container_*:podman is 90 MB'
 	'pair_build:that kernel is none whose headers are installed'
 	'failslab_*:that kernel cannot make allocations fail'
 	'lock_classes:that kernel has no lockdep'
-	'siw_*:siw, the peer, is built from the source of 6.1'
+	'hosts_*:it wants sshd; make e2e E2E=hosts_bench has it'
 )
-# and what of the rest make check runs: what goes through include/compat, and each
-# part of the driver once, in 6 minutes.
+# and what of the rest check.sh all always runs: what goes through include/compat, and each
+# part of the driver once. Of all others it takes one in twelve, by the commit's number.
 ON_NEWER=(
-	link_add_delete link_name names_exclusive counters_exclusive
-	settings statistics statistics_elsewhere rping_ipv4 rping_ipv6 rping_mtu_change
-	rping_loopback
-	send_bw_poll small_stream bulk_turns rstream_sizes nfs_rdma
-	cm_depths cm_reject cm_burst cm_pending cm_disconnects killed_rping link_deleted_busy
-	watched_crc watched_plain watched_markers watched_markers_plain
-	data_sizes_send data_sizes_write data_sizes_read data_gather data_reads_wrap
-	queue_late_arming queue_srq queue_srq_last queue_cq_overflow queue_drain
-	error_write_past_end
-	seg_steady seg_odd seg_markers seg_path_mtu seg_loss seg_cards cards_data
-	tcp_gives_up tcp_gives_up_small tcp_sockmap cm_outage unload
-	owner_stranger_* owner_numbers ports_taken twins_one_mac limits_memory_*
-	limits_stock_* stags_* srq_pd kernel_queue_gone kernel_blocks kernel_invalidate
-	fair_never_answers keepalive_setting callers_* startups_reserved startups_killed
+	link_add_delete link_name names_exclusive counters_exclusive settings statistics
+	statistics_elsewhere vrf_both cm_depths rping_ipv4 rping_ipv6 rping_mtu_change
+	small_stream bulk_turns rstream_sizes nfs_rdma cm_reject cm_pending killed_rping
+	link_deleted_busy watched_crc data_sizes_send data_sizes_write data_sizes_read
+	data_gather queue_late_arming queue_srq queue_cq_overflow error_write_past_end
+	seg_steady cards_data tcp_gives_up_small tcp_sockmap owner_numbers ports_taken
+	twins_one_mac limits_stock_* stags_* srq_pd kernel_* callers_* startups_reserved
+	siw_crc_both_a siw_crc_off_b unload
 )
+PARTS=12 # so many commits go through the rest
 
 # note NAME PASSED FAILED [WHY]: one line of the summary, added to the total
 note() {
 	passed=$((passed + $2))
 	failed=$((failed + $3))
 	summary+=("$(printf '%-41s %4d passed, %d failed%s' "$1" "$2" "$3" "${4:+: $4}")")
+	[ -z "${4:-}" ] || {
+		echo "$1: $4"
+		[ -z "$hint" ] || echo "    look at ${hint//%s*/}"
+	} >> "$OUT/failures"
 }
 
 # attempt NAME COMMAND...: a step that has no tests of its own
 attempt() {
-	local name=$1
+	local name=$1 hint=''
 	shift
 	("$@") || { # its own shell, for die ends it
 		note "$name" 0 1 "could not"
@@ -99,9 +114,10 @@ attempt() {
 }
 
 # count NAME FILE STATUS [AWK-OPTION...]: the results in FILE; STATUS is how the
-# program that wrote it ended, or empty if nobody saw it end.
+# program that wrote it ended, or empty if nobody saw it end. The numbers are left in good
+# and bad.
 count() {
-	local name=$1 file=$2 status=$3 good bad why=''
+	local name=$1 file=$2 status=$3 why=''
 	shift 3
 	[ -e "$file" ] || : > "$file"
 	read -r good bad < <(awk "$@" -f "$TOP/scripts/tap.awk" "$file" 2> "$OUT/failed")
@@ -117,31 +133,80 @@ count() {
 	note "$name" "$good" "$bad" "$why"
 }
 
-# heads NAME: what failed, and the first that is said of each
+# heads NAME: what failed, what to look at, and the first that is said of each
 heads() {
-	awk -v name="$1" '
-		/^# FAILED: / { print name ": " substr($0, 11); left = 12; next }
+	awk -v name="$1" -v hint="$hint" '
+		/^# FAILED: / {
+			print name ": " substr($0, 11)
+			left = 12
+			text = hint
+			if (/^# FAILED: not ok/)
+				gsub(/%s/, $7, text)
+			else
+				sub(/%s.*/, "", text)
+			if (text != "")
+				print "    look at " text
+			next
+		}
 		left-- > 0 { print "    " $0 }' | cut -c1-150
+}
+
+# record WHAT DIR: those numbers as a line of $OUT/results, for matrix.sh
+record() {
+	local extent=whole
+	[ "$1" != scenarios ] || extent=$(cat "$2/extent")
+	echo "$(date +%F) $(cat "$2/release") $1 $good $bad $extent" >> "$OUT/results"
+}
+
+# record_builds FILE: what kernels.sh says there
+record_builds() {
+	awk -v date="$(date +%F)" '
+		/^(not )?ok .* the module builds for / { release = $NF; good = ($1 == "ok") }
+		/^(not )?ok .* and by DKMS/ {
+			good += ($1 == "ok")
+			print date, release, "built", good, 2 - good, "whole"
+		}' "$1" >> "$OUT/results"
+}
+
+lint() {
+	local status=0
+	step "style and static checks"
+	"$TOP/scripts/lint.sh" > "$OUT/lint" 2>&1 || status=$?
+	cat "$OUT/lint"
+	awk '/^findings:/ { begun = 1; next }
+		begun {
+			number = $NF
+			sub(/ +[0-9]+$/, "")
+			print (number == 0 ? "ok " : "not ok ") ++n " - lint: " $0
+		}
+		END { print "1.." n }' "$OUT/lint" > "$OUT/lint.tap"
+	hint="${OUT#"$TOP/"}/lint; again: make lint"
+	count "lint" "$OUT/lint.tap" $status
 }
 
 unit_tests() {
 	local status=0
 	step "the engine's tests in user space, with sanitizers"
 	make -s -C "$TOP/kunit/user" check 2>&1 | tee "$OUT/unit.tap" || status=$?
+	hint="${OUT#"$TOP/"}/unit.tap; again: make unit"
 	count "unit tests in user space" "$OUT/unit.tap" $status
 }
 
 fuzzing() {
 	local status=0
 	"$TOP/scripts/fuzz.sh" "${FUZZ_SECONDS:-30}" | tee "$OUT/fuzz.tap" || status=$?
+	hint="build/fuzz; again: make fuzz"
 	count "fuzzing the engine" "$OUT/fuzz.tap" $status
 }
 
-# The module builds for kernels that nobody has installed here.
+# other_kernels [ends|RELEASE...]: the module builds for kernels that nobody has installed
+# here.
 other_kernels() {
 	local status=0
-	step "the module, for the oldest and the newest kernel of each series"
-	"$TOP/scripts/kernels.sh" ends | tee "$OUT/kernels.tap" || status=$?
+	step "the module, for other kernels${1:+: $*}"
+	"$TOP/scripts/kernels.sh" "$@" | tee "$OUT/kernels.tap" || status=$?
+	hint="${OUT#"$TOP/"}/kernels.tap; again: make kernels RELEASES=\"...\""
+	record_builds "$OUT/kernels.tap"
 	count "building for other kernels" "$OUT/kernels.tap" $status
 }
 
@@ -157,6 +222,7 @@ other_folder() {
 	TMPDIR=$folder make -C "$dir" e2e E2E=nvme_rdma > "$OUT/folder.tap" || status=$?
 	rm -rf "$folder"
 	grep -E '^(not )?ok ' "$OUT/folder.tap" || true
+	hint="${OUT#"$TOP/"}/folder.tap"
 	count "in another folder" "$OUT/folder.tap" $status
 }
 
@@ -173,19 +239,73 @@ choose_debug_kernel() {
 	debugging=yes
 }
 
-# scenarios_for KERNEL RULE...: what is left out is said.
+# names_of PATTERN...: the scenarios meant, in their order
+names_of() {
+	local name _ pattern
+	while read -r name _; do
+		for pattern in "$@"; do
+			# shellcheck disable=SC2053
+			[[ $name != $pattern ]] || { echo "$name" && break; }
+		done
+	done < <("$TOP/scripts/e2e/guest.sh" -l)
+}
+
+# scenarios_for KERNEL RULE...: all but what the rules leave out, which is said.
 scenarios_for() {
 	local kernel=$1 name _ rule
+	local -A said=()
 	shift
 	while read -r name _; do
 		for rule in "$@"; do
 			# shellcheck disable=SC2053
 			[[ $name == ${rule%%:*} ]] || continue
-			step "left out on the $kernel kernel: $name (${rule#*:})"
+			[ -n "${said[$rule]:-}" ] ||
+				step "left out on the $kernel kernel: ${rule%%:*} (${rule#*:})"
+			said[$rule]=1
 			continue 2
 		done
 		echo "$name"
 	done < <("$TOP/scripts/e2e/guest.sh" -l)
+}
+
+# deal DIR...: shares the scenarios named on stdin out to guests, the longest first, each to
+# the one that has least to do.
+deal() {
+	mkdir -p "$@"
+	awk 'FNR == NR { time[$1] = $2; next } { print ($1 in time ? time[$1] : 6), $1 }' \
+		"$TOP/scripts/e2e/times" - | sort -k 1,1nr -k 2 |
+		awk -v dirs="$(printf '%s\n' "$@")" '
+			BEGIN { n = split(dirs, dir, "\n") }
+			{
+				least = 1
+				for (i = 2; i <= n; i++)
+					if (load[i] < load[least])
+						least = i
+				load[least] += $1
+				print $2 > (dir[least] "/names")
+			}'
+}
+
+# turn_of VERSION: which of the PARTS it is the turn of. Each commit takes the next one, and
+# of two kernels neither has what the other one has.
+turn_of() {
+	local turn=${TURN:-} add=0
+	[ "$1" = 6.12 ] || add=$((PARTS / 2))
+	[ -n "$turn" ] || turn=$(git -C "$TOP" rev-list --count HEAD 2> /dev/null || echo 0)
+	echo $(((turn + add) % PARTS))
+}
+
+# some_of VERSION NAME...: of these, the share of a newer kernel
+some_of() {
+	local turn number=0 name
+	turn=$(turn_of "$1")
+	step "on $1: what always runs there, and part $((turn + 1)) of $PARTS of all else (TURN=$turn)"
+	shift
+	for name in "$@"; do
+		number=$((number + 1))
+		[ $((number % PARTS)) != "$turn" ] || echo "$name"
+	done
+	names_of "${ON_NEWER[@]}"
 }
 
 # A name, or pattern, that means no scenario is a mistake, in our lists too.
@@ -221,6 +341,7 @@ build_suites() {
 }
 
 build_module() {
+	guest_release > "$1/release"
 	"$TOP/scripts/module.sh" > "$1/module"
 }
 
@@ -238,25 +359,68 @@ build_programs() {
 }
 
 # How many guests may run at once: each has two processors, of which it uses little
-# more than one, and 3 GB.
+# more than one, and its memory.
 at_once() {
-	awk -v most="$(nproc)" '$1 == "MemAvailable:" {
-		n = int($2 / 3300000)
+	awk -v most="$(nproc)" -v each="$memory" '$1 == "MemAvailable:" {
+		n = int($2 / (each * 1024 + 300000))
 		if (n > most)
 			n = most
 		print n < 1 ? 1 : n
 	}' /proc/meminfo
 }
 
-# start_guest DIR LABEL NAME...: a guest with the chosen kernel, in the background,
-# once there is room. Its output comes behind the label; all results go to DIR. The
-# debug kernel is told what is in DIR/append, too.
-start_guest() {
-	local dir=$1 label=$2 slow=1 processors=2 options=() settings=()
-	shift 2
-	while [ "$(jobs -rp | wc -l)" -ge "$room" ]; do
+# progress: how many scenarios are through, and how long the others may take, by what
+# e2e/times says of them and how that has held so far. The debug kernel takes twice as long.
+progress() {
+	find "$OUT" -maxdepth 2 \( -name names -o -name e2e.tap \) | sort -r |
+		(mapfile -t files && awk -v begin="$first_guest" -v now=$SECONDS -v room="$room" '
+		function cost(name) {
+			return (name in time ? time[name] : 6) * (FILENAME ~ /debug-[12]\/[^\/]*$/ ? 2 : 1)
+		}
+		FILENAME ~ /times$/ { time[$1] = $2 }
+		FILENAME ~ /names$/ { all += cost($1); number++ }
+		FILENAME ~ /tap$/ && /^(not )?ok/ {
+			done += cost($1 == "ok" ? $4 : $5)
+			through++
+			failed += ($1 != "ok")
+		}
+		END {
+			rate = (done + 60 * room) / (now - begin + 60)
+			if (through < number)
+				printf "%d of %d scenarios, %d failed; about %d minutes left\n", through, number,
+					failed, (all - done) / rate / 60 + 1
+		}' "$TOP/scripts/e2e/times" "${files[@]}")
+}
+
+watch() {
+	local line
+	trap 'kill $!; exit' TERM
+	while sleep 30 & wait $!; do
+		line=$(progress)
+		[ -z "$line" ] || step "$line"
+	done
+}
+
+# Waits until there is room for one more guest.
+wait_for_room() {
+	while [ "$(jobs -rp | grep -cvx "${watcher:-none}")" -ge "$room" ]; do
 		wait -n || true # how they ended is in a file
 	done
+}
+
+# start_guest DIR: a guest with the chosen kernel runs the scenarios in DIR/names, in the
+# background, once there is room. Its output comes behind the folder's name; all results go
+# to DIR. The debug kernel is told what is in DIR/append, too.
+start_guest() {
+	local dir=$1 label='' slow=1 processors=2 options=() settings=() names
+	mapfile -t names < "$dir/names"
+	[ "$planned" = 1 ] || label="${dir##*/} | "
+	wait_for_room
+	if [ -z "$watcher" ]; then
+		first_guest=$SECONDS
+		watch &
+		watcher=$!
+	fi
 	[ "$room" = 1 ] || [ -z "$label" ] || slow=2
 	if [ -n "${GUEST_PACK:-}" ]; then
 		options=(-K "$GUEST_PACK/bzImage" -M "$GUEST_PACK")
@@ -264,6 +428,7 @@ start_guest() {
 	if [ -n "$debugging" ]; then
 		slow=5
 		[ "$what" != all ] || processors=1
+		names+=(unload) # or kmemleak would look at a module in use
 		options+=(-a "kasan_multi_shot log_buf_len=16M $(cat "$dir/append")")
 		settings=(DEBUG_KERNEL=1)
 	fi
@@ -274,8 +439,8 @@ start_guest() {
 		"E2E_SLOW=${E2E_SLOW:-$slow}")
 	step "starting a virtual machine${label:+, \"${label% | }\"}: Linux $(guest_release)"
 	guests+=("$dir")
-	boot "$dir" "$label" -c "$processors" -m 3G -n "${options[@]}" -t "$VM_SECONDS" -o "$dir" -- \
-		env "${settings[@]}" scripts/check-guest.sh "$@" &
+	boot "$dir" "$label" -c "$processors" -m "${memory}M" -n "${options[@]}" -t "$VM_SECONDS" -o "$dir" -- \
+		env "${settings[@]}" scripts/check-guest.sh "${names[@]}" &
 }
 
 # boot DIR LABEL OPTION...: vm/run.sh; its process and its status are left in DIR.
@@ -297,17 +462,30 @@ read_status() {
 	cat "$1/$2.status" 2> /dev/null || true
 }
 
+# The command that runs one scenario again where a guest was, for printf
+again() {
+	case ${1##*/} in
+	debug-*) echo "${KCSAN:+KCSAN=1 }make debug-check" ;;
+	6.1 | 6.1-*) echo "make e2e" ;;
+	*) echo "NEWER=$(cut -d - -f 1 <<< "${1##*/}") make newer-check" ;;
+	esac
+}
+
 # count_guest DIR: what it left there, once it has ended
 count_guest() {
-	local dir=$1 status where=''
-	case ${dir##*/} in
-	debug-* | newer) where=", ${dir##*/}" ;;
-	esac
+	local dir=$1 status where='' place
+	[ "$planned" = 1 ] || where=", ${dir##*/}"
+	place=${dir#"$TOP/"}
 	if [ -s "$dir/kunit.modules" ]; then
+		hint="$place/kunit.tap; again: make kunit"
 		count "the same in the kernel (KUnit)$where" "$dir/kunit.tap" \
 			"$(read_status "$dir" kunit)" -v ktap=1
+		record kunit "$dir"
 	fi
+	hint="$place/%s; again: $(again "$dir") E2E=%s"
 	count "end-to-end scenarios$where" "$dir/e2e.tap" "$(read_status "$dir" e2e)"
+	record scenarios "$dir"
+	hint=$place/console.log
 	if [ -e "$dir/append" ]; then
 		count "the kernel's own checks$where" "$dir/reports.tap" \
 			"$(read_status "$dir" reports)"
@@ -318,41 +496,73 @@ count_guest() {
 	124) note "virtual machine$where" 0 1 "stopped after $VM_SECONDS s" ;;
 	*) note "virtual machine$where" 0 1 "died (status $status)" ;;
 	esac
+	hint=''
 }
 
+# Waits for the guests, and counts what each left.
 count_guests() {
 	local dir
-	wait
+	[ -z "$watcher" ] || while [ "$(jobs -rp | grep -cvx "$watcher")" -gt 0 ]; do
+		wait -n || true
+	done
+	stop_watching
 	for dir in "${guests[@]}"; do
 		count_guest "$dir"
 	done
 }
 
-# on_stock LABEL [NAME...]: the stock kernel, all of it or the scenarios named. Its
-# results lie in OUT itself.
-on_stock() {
-	local label=$1 names
-	shift
-	names=("$@")
-	build_for "$OUT" || return 0
-	[ $# -gt 0 ] || mapfile -t names < <(scenarios_for stock "${LEFT_OUT_STOCK[@]}")
-	start_guest "$OUT" "$label" "${names[@]}"
+stop_watching() {
+	[ -z "$watcher" ] || kill "$watcher" 2> /dev/null || true
+	watcher=''
 }
 
-# on_newer LABEL NAME...: a kernel that is newer than the one all else runs on
-on_newer() {
-	local label=$1 dir=$OUT/newer
-	shift
-	mkdir -p "$dir"
-	if ! GUEST_PACK=$("$TOP/scripts/vm/package.sh" "$NEWER"); then
-		note "Linux $NEWER" 0 1 "could not get it"
-		return
+# plan VERSION whole|part [NAME...]: which scenarios run in which guests on that kernel. Two
+# guests share all of them.
+plan() {
+	local version=$1 extent=$2 names dirs=("$OUT/$1") number
+	shift 2
+	if [ $# -gt 0 ]; then
+		extent=part
+		mapfile -t names < <(names_of "$@")
+	elif [ "$version" = 6.1 ]; then
+		mapfile -t names < <(scenarios_for stock "${LEFT_OUT_STOCK[@]}")
+	else
+		mapfile -t names < <(scenarios_for "$version" "${LEFT_OUT_NEWER[@]}")
+		[ "$extent" = whole ] || mapfile -t names < <(some_of "$version" "${names[@]}" | sort -u)
 	fi
-	export GUEST_PACK
-	if attempt "building the module for $NEWER" build_module "$dir" &&
-		attempt "building the test programs" build_programs &&
-		attempt "building the kernel's consumers" build_consumers; then
-		start_guest "$dir" "$label" "$@"
+	if [ "$extent" = whole ] && [ "$room" -gt 1 ]; then
+		dirs=()
+		for number in $(seq "$room"); do
+			dirs+=("$OUT/$version-$number")
+		done
+	fi
+	printf '%s\n' "${names[@]}" | deal "${dirs[@]}"
+	printf '%s\n' "$extent" | tee "${dirs[@]/%//extent}" > /dev/null
+	planned=$((planned + ${#dirs[@]}))
+}
+
+# on_kernel VERSION [kunit]: the guests planned for it. 6.1 is the one in /boot.
+on_kernel() {
+	local version=$1 dir dirs=() hint=''
+	for dir in "$OUT/$1" "$OUT/$1"-*; do
+		[ ! -d "$dir" ] || dirs+=("$dir")
+	done
+	if [ "$version" != 6.1 ]; then
+		if ! GUEST_PACK=$("$TOP/scripts/vm/package.sh" "$version"); then
+			note "Linux $version" 0 1 "could not get it"
+			unset GUEST_PACK
+			return
+		fi
+		export GUEST_PACK
+	fi
+	[ "${2:-}" != kunit ] || build_kunit "${dirs[0]}"
+	if build_for "${dirs[0]}"; then
+		good=1 bad=0
+		record built "${dirs[0]}"
+		for dir in "${dirs[@]}"; do
+			[ "$dir" = "${dirs[0]}" ] || cp "${dirs[0]}"/{module,release} "$dir"
+			start_guest "$dir"
+		done
 	fi
 	unset GUEST_PACK
 }
@@ -374,12 +584,37 @@ share() {
 	done
 }
 
-# The debug kernel: two guests share the list. In each the module goes at the end, or
-# kmemleak would look at one in use. kmemleak takes a quarter of the time: beside all
-# else the second guest does without, and gets four of seven names. One processor each
-# there: what they lock costs twice as much with two, which make debug-check has.
+# plan_debug [NAME...]: two guests share the list, three of seven and four.
+plan_debug() {
+	local names one=$OUT/debug-1 two=$OUT/debug-2
+	mkdir -p "$one"
+	: > "$one/append"
+	echo part > "$one/extent"
+	planned=$((planned + 1))
+	if [ $# -gt 0 ]; then
+		names_of "$@" | grep -vx unload > "$one/names" || true
+		return
+	fi
+	[ "$what" = all ] || LEFT_OUT_DEBUG=()
+	[ -z "${KCSAN:-}" ] || CANNOT_DEBUG+=('failslab_*:the kernel with KCSAN makes no allocation fail')
+	mapfile -t names < <(scenarios_for debug "${LEFT_OUT_DEBUG[@]}" "${CANNOT_DEBUG[@]}" 'unload:it comes last')
+	mkdir -p "$two"
+	share 156 "${names[@]}" > "$one/names"
+	share 2347 "${names[@]}" > "$two/names"
+	cp "$one"/{append,extent} "$two"
+	planned=$((planned + 1))
+	if [ "$what" = all ]; then
+		step "half of the scenarios without kmemleak (make debug-check: all with it)"
+		echo kmemleak=off > "$two/append"
+	fi
+}
+
+# The debug kernel. In each guest the module goes at the end, or kmemleak would look at one in
+# use. kmemleak takes a quarter of the time: beside all else the second guest does without,
+# and gets four of seven names. One processor each there: what they lock costs twice as much
+# with two, which make debug-check has.
 on_debug() {
-	local names=("$@") part one=$OUT/debug-1 two=$OUT/debug-2
+	local one=$OUT/debug-1 two=$OUT/debug-2
 	wait "$kernel_pid" || true
 	kernel_pid=''
 	if [ ! -s "$OUT/kernel" ]; then
@@ -387,27 +622,12 @@ on_debug() {
 		return
 	fi
 	choose_debug_kernel
-	mkdir -p "$one" "$two"
-	: > "$one/append"
-	: > "$two/append"
 	build_kunit "$one"
 	build_for "$one" || return 0
-	if [ $# -gt 0 ]; then
-		start_guest "$one" "debug | " "$@" unload
-		return
-	fi
-	[ "$what" = all ] || LEFT_OUT_DEBUG=()
-	[ -z "${KCSAN:-}" ] || CANNOT_DEBUG+=('failslab_*:the kernel with KCSAN makes no allocation fail')
-	mapfile -t names < <(scenarios_for debug "${LEFT_OUT_DEBUG[@]}" "${CANNOT_DEBUG[@]}")
-	mapfile -t part < <(share 156 "${names[@]}")
-	start_guest "$one" "debug 1 | " "${part[@]}" unload
-	cp "$one/module" "$two"
-	if [ "$what" = all ]; then
-		step "half of the scenarios without kmemleak (make debug-check: all with it)"
-		echo kmemleak=off > "$two/append"
-	fi
-	mapfile -t part < <(share 2347 "${names[@]}")
-	start_guest "$two" "debug 2 | " "${part[@]}" unload
+	start_guest "$one"
+	[ -d "$two" ] || return 0
+	cp "$one"/{module,release} "$two"
+	start_guest "$two"
 }
 
 # shellcheck disable=SC2317 # called by the EXIT trap
@@ -416,7 +636,8 @@ clean_up() {
 	# Once it has ended its number may be another's.
 	[ -z "$folder" ] || rm -rf "$folder"
 	! jobs -rp | grep -qx "${kernel_pid:-none}" || kill "$kernel_pid" || true
-	for file in "$OUT"/vm.pid "$OUT"/{debug-*,newer}/vm.pid; do
+	stop_watching
+	for file in "$OUT"/*/vm.pid; do
 		[ ! -e "$file" ] || kill "$(cat "$file")" 2> /dev/null || true
 	done
 }
@@ -446,48 +667,100 @@ finish() {
 	[ "$failed" = 0 ]
 }
 
-what=${1:-all}
+# write_times DIR: the scenarios' times of the stock kernel's guests there
+write_times() {
+	sed '/^#/!d' "$TOP/scripts/e2e/times"
+	cat "$1"/6.1*/e2e.tap | tr -d '\r' |
+		sed -nE 's/^ok [0-9]+ - ([a-zA-Z0-9_]+) \(([0-9.]+) s\)$/\1 \2/p' | LC_ALL=C sort
+}
+
+# KERNELS, as a list
+kernels() {
+	local version
+	case ${KERNELS:-} in
+	all) echo 6.1 6.12 7.3 ;;
+	*)
+		for version in ${KERNELS:-6.1}; do
+			[[ $version =~ ^[67]\.[0-9]+$ ]] ||
+				die "KERNELS=\"$KERNELS\": give versions as in KERNELS=\"6.1 6.12 7.3\", or all"
+		done
+		echo "${KERNELS:-6.1}"
+		;;
+	esac
+}
+
+what=${1:-check}
 [ $# = 0 ] || shift
-group=debug
+groups=(check) memory=2048 # MB for a guest
 case $what in
-all) ;;
-e2e) group=check ;;
-debug) OUT=$BUILD/debug-check ;;
-newer) group=check OUT=$BUILD/newer-check ;;
-*) die "usage: check.sh [e2e|debug|newer [NAME...]]" ;;
+check) groups+=(lint) ;;
+all) OUT=$BUILD/check-all groups=(debug lint) memory=3072 ;;
+e2e) OUT=$BUILD/e2e-check ;;
+debug) OUT=$BUILD/debug-check groups=(debug) memory=3072 ;;
+newer) OUT=$BUILD/newer-check ;;
+kernels) OUT=$BUILD/kernels-check groups=(kernels) ;;
+times)
+	write_times "${1:?usage: check.sh times DIR}"
+	exit
+	;;
+*) die "usage: check.sh [all] | e2e|debug|newer [NAME...] | kernels [RELEASE...] | times DIR" ;;
 esac
 VM_SECONDS=${VM_SECONDS:-4500}
 room=$(at_once)
-must_mean_something "${ON_NEWER[@]}" "$@"
+planned=0 first_guest=0
+whole=$(kernels)
+[ "$what" = kernels ] || must_mean_something "${ON_NEWER[@]}" "$@"
 rm -rf "$OUT"
 mkdir -p "$OUT"
-"$TOP/scripts/deps.sh" $group
+"$TOP/scripts/deps.sh" "${groups[@]}"
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 case $what in
-all)
-	start_kernel 19 # behind all else
+check | all)
+	part=''
+	[ "$what" = check ] || [ -n "${KERNELS:-}" ] || part='6.12 7.3'
+	for version in $whole; do
+		plan "$version" whole
+	done
+	for version in $part; do
+		plan "$version" part
+	done
+	if [ "$what" = all ]; then
+		plan_debug
+		start_kernel 19 # behind all else
+	fi
+	# lint and the guests' module are built from the same files, and the first guest has
+	# what it needs before the rest begins.
+	on_kernel "${whole%% *}" kunit
 	unit_tests
 	fuzzing
-	other_kernels
-	other_folder
-	build_kunit "$OUT"
-	on_stock "stock | "
-	on_newer "newer | " "${ON_NEWER[@]}"
-	on_debug
+	lint
+	if [ "$what" = all ]; then
+		other_kernels ends
+		wait_for_room
+		other_folder
+	fi
+	for version in $(cut -s -d ' ' -f 2- <<< "$whole") $part; do
+		on_kernel "$version" kunit
+	done
+	[ "$what" = check ] || on_debug
 	;;
 e2e)
-	on_stock "" "$@"
+	plan 6.1 whole "$@"
+	on_kernel 6.1
 	;;
 debug)
+	plan_debug "$@"
 	start_kernel 0
-	on_debug "$@"
+	on_debug
+	;;
+kernels)
+	other_kernels "$@"
 	;;
 newer)
-	names=("$@")
-	[ $# -gt 0 ] || mapfile -t names < <(scenarios_for newer "${LEFT_OUT_NEWER[@]}")
-	on_newer "" "${names[@]}"
+	plan "$NEWER" whole "$@"
+	on_kernel "$NEWER" kunit
 	;;
 esac
 count_guests

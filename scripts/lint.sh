@@ -21,10 +21,26 @@ finish() {
 	summary+=("$(printf '%-28s %s' "$name" "$number")")
 }
 
-# files PATTERN...: ours, tracked or new, that are not ignored
+# sources: every file of ours. Git knows them; a tree out of an archive has little else.
+sources() {
+	if git rev-parse --git-dir > /dev/null 2>&1; then
+		git ls-files --cached --others --exclude-standard | sort -u
+	else
+		find . -path ./build -prune -o -type f ! -name '*.mod.c' -printf '%P\n' | sort
+	fi
+}
+
+# files PATTERN...: of these, those that match
 files() {
-	git ls-files --cached --others --exclude-standard -- "$@" | sort -u |
-		while read -r file; do [ ! -f "$file" ] || echo "$file"; done
+	local file pattern
+	sources | while read -r file; do
+		for pattern in "$@"; do
+			# shellcheck disable=SC2053
+			[[ $file == $pattern && -f $file ]] || continue
+			echo "$file"
+			break
+		done
+	done
 }
 
 # What checkpatch asks of kernel code and a program in C cannot do.
@@ -128,7 +144,6 @@ run_documents() {
 }
 
 scripts/deps.sh lint || exit 1
-git rev-parse --git-dir > /dev/null 2>&1 || die "lint asks git which files are ours"
 mkdir -p "$OUT"
 ksrc=$(scripts/ksrc.sh) || exit 1
 run_checkpatch

@@ -6,8 +6,8 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# copy_source DIR: the build goes on in a copy, so that objects for a kernel of
-# our own do not take the place of those in the tree.
+# copy_source DIR: the build goes on in a copy, so that objects for another kernel do not take
+# the place of those in the tree, and lint can build there while a guest uses the module.
 copy_source() {
 	dir=$1
 	mkdir -p "$dir"
@@ -17,8 +17,7 @@ copy_source() {
 
 case ${RDMA_TYPE:-mpa} in
 mpa)
-	dir=$TOP
-	[ -z "${GUEST_PACK:-}" ] || copy_source "$BUILD/module-$(guest_release)"
+	copy_source "$BUILD/module-$(guest_release)"
 	step "building rdma_mpa.ko for $(guest_release)"
 	run_logged "$BUILD/module.log" guest_make M="$dir" -j"$(nproc)" modules
 	grep -E 'warning:' "$BUILD/module.log" >&2 || true

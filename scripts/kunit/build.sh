@@ -27,7 +27,7 @@ rm -rf "$dir"
 mkdir -p "$dir"
 cp -a "$TOP"/{kunit,include,drivers} "$dir"
 find "$dir" -name '*.o' -delete -o -name '.*.cmd' -delete
-run_logged "$dir.log" make -C "$kdir" M="$dir/kunit" \
+run_logged "$dir.log" guest_make M="$dir/kunit" \
 	KBUILD_EXTRA_SYMBOLS="$symbols" -j"$(nproc)" modules
 echo "$framework"
 echo "$dir/kunit/rdma_mpa_kunit.ko"

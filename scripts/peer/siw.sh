@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # siw.sh [peer|crc]: builds the kernel's own software iWARP driver for the guests'
 # kernel, and prints the path of the module. Debian does not ship it; the source comes
-# from the linux-source package.
+# from the kernel's linux-source package (ksrc.sh).
 #
 # Without an argument it is siw as it is, for comparisons. With "peer" two faults of it
 # are mended (see mend), so that our tests with it as the other end judge us. With
@@ -55,7 +55,7 @@ mend() {
 }
 
 build_variant() {
-	run_logged "$dir/$1.log" make -C "$kdir" M="$dir/src" \
+	run_logged "$dir/$1.log" guest_make M="$dir/src" \
 		CONFIG_RDMA_SIW=m -j"$(nproc)" modules
 	cp "$dir/src/siw.ko" "$dir/$1.new"
 }
