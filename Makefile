@@ -97,6 +97,10 @@ bench-storage:
 
 kernels:
 	scripts/kernels.sh $(RELEASES)
+	$(if $(RELEASES),,scripts/arch/build.sh)
+
+arch-check:
+	scripts/arch/check.sh $(ARCH) $(if $(ARCH),$(E2E))
 
 lint:
 	scripts/lint.sh
@@ -117,6 +121,7 @@ help:
 	@echo 'make debug-check  KUnit and scenarios on a kernel with KASAN, lockdep, ... (KCSAN=1: one that looks for data races)'
 	@echo 'make newer-check  scenarios on a newer kernel (6.12; NEWER=7.3: that one)'
 	@echo 'make kernels   build for each kernel that apt has headers of (RELEASES="... ...")'
+	@echo 'make arch-check  tests on an emulated s390x (big-endian) and arm64 (ARCH=s390x: there)'
 	@echo 'make bench     our device, siw, rxe and plain TCP on the same path'
 	@echo 'make bench-count  instructions a message: our device, siw, TCP'
 	@echo 'make bench-growth  the same with up to 1000 connections, 100 000 regions'
@@ -125,6 +130,6 @@ help:
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install uninstall deb package-check demo check unit fuzz kunit e2e container-check debug-check newer-check kernels bench bench-count bench-growth bench-profile bench-storage lint help
+.PHONY: all modules clean headers install uninstall deb package-check demo check unit fuzz kunit e2e container-check debug-check newer-check kernels arch-check bench bench-count bench-growth bench-profile bench-storage lint help
 
 endif
