@@ -67,7 +67,10 @@ build() {
 	: > "$ARCH_BUILD/fetch.log"
 	release=$(newest_headers "$arch" "$suite" "$3") || true
 	if [ -z "$release" ] || ! dir=$(headers "$arch" "$suite" "$release"); then
-		echo "E: apt has no headers of $4 for $arch" >> "$ARCH_BUILD/fetch.log"
+		{
+			echo "E: apt has no headers of $4 for $arch"
+			cat "$ARCH_BUILD/apt-$arch-$suite.log" 2> /dev/null || true
+		} >> "$ARCH_BUILD/fetch.log"
 		result 1 "headers of ${release:-$4} for $arch" "$ARCH_BUILD/fetch.log"
 		return
 	fi

@@ -48,10 +48,12 @@ apt_lines() {
 		done
 }
 
-# apt_root ARCH SUITE: makes it, and fetches its lists once a day
+# apt_root ARCH SUITE: makes it, and fetches its lists once a day; ten minutes after a
+# failure, which leaves those of the cache in place, again
 apt_root() {
-	local root=$ARCH_CACHE/apt/$1-$2
-	if [ -n "$(find "$root/updated" -mtime -1 2> /dev/null)" ]; then
+	local root=$ARCH_CACHE/apt/$1-$2 log=$ARCH_BUILD/apt-$1-$2.log
+	if [ -n "$(find "$root/updated" -mtime -1 2> /dev/null)" ] ||
+		[ -n "$(find "$log" -mmin -10 2> /dev/null)" ]; then
 		return
 	fi
 	mkdir -p "$root"/{lists,archives}/partial
@@ -68,7 +70,7 @@ apt_root() {
 			Acquire::Languages none Acquire::GzipIndexes true APT::Sandbox::User root
 	} > "$root/conf"
 	step "the lists of Debian's packages for $1 ($2)"
-	if APT_CONFIG=$root/conf apt-get -qq update > "$ARCH_BUILD/apt-$1-$2.log" 2>&1; then
+	if APT_CONFIG=$root/conf apt-get -qq update > "$log" 2>&1; then
 		: > "$root/updated"
 	else
 		step "that failed, and those of the cache have to do (build/arch/apt-$1-$2.log)"
