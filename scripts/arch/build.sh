@@ -42,7 +42,7 @@ compilers() {
 		"$TOP/scripts/deps.sh" cross
 		return
 	fi
-	for arch in "${ALL[@]}"; do
+	for arch in "${archs[@]}"; do
 		package=gcc-14-$(gnu_type "$arch")
 		with_compiler "$suite" dpkg -s "${package//_/-}" > /dev/null 2>&1 ||
 			names+=("${package//_/-}")
