@@ -107,6 +107,10 @@ bench-storage:
 
 kernels:
 	scripts/check.sh kernels $(RELEASES)
+	$(if $(RELEASES),,scripts/arch/build.sh)
+
+arch-check:
+	scripts/arch/check.sh $(ARCH) $(if $(ARCH),$(E2E))
 
 lint:
 	scripts/lint.sh
@@ -129,6 +133,7 @@ help:
 	@echo 'make newer-check  scenarios on a newer kernel (6.12; NEWER=7.3: that one)'
 	@echo 'make kernels   build for each kernel that apt has headers of (RELEASES="... ...")'
 	@echo 'make fresh-check  README, on a new minimal Debian (SUITE=bookworm or trixie)'
+	@echo 'make arch-check  tests on an emulated s390x (big-endian) and arm64 (ARCH=s390x: there)'
 	@echo 'make bench     our device, siw, rxe and plain TCP on the same path'
 	@echo 'make bench-native  the same by the processor itself, in a User-mode Linux (built once, 10 minutes)'
 	@echo 'make bench-count  instructions a message: our device, siw, TCP'
@@ -138,6 +143,6 @@ help:
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install uninstall deb package-check demo check check-all unit fuzz kunit e2e container-check debug-check newer-check kernels fresh-check bench bench-native bench-count bench-growth bench-profile bench-storage lint help
+.PHONY: all modules clean headers install uninstall deb package-check demo check check-all unit fuzz kunit e2e container-check debug-check newer-check kernels fresh-check arch-check bench bench-native bench-count bench-growth bench-profile bench-storage lint help
 
 endif

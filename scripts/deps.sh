@@ -32,6 +32,14 @@ packages() {
 	kernels)
 		echo make gcc libc6-dev dkms
 		;;
+	cross)
+		echo make gcc gcc-aarch64-linux-gnu gcc-powerpc64le-linux-gnu \
+			gcc-riscv64-linux-gnu gcc-s390x-linux-gnu
+		;;
+	arch)
+		packages cross
+		echo qemu-system-arm qemu-system-misc qemu-user kmod cpio
+		;;
 	suite)
 		echo debootstrap
 		;;
@@ -85,7 +93,7 @@ packages() {
 		echo podman crun uidmap
 		;;
 	*)
-		die "usage: deps.sh [build|unit|check|kernels|suite|fuzz|debug|vng|bench|native|storage|lint|package|package-check|pair|running|containers]..."
+		die "usage: deps.sh [build|unit|check|kernels|cross|arch|suite|fuzz|debug|vng|bench|native|storage|lint|package|package-check|pair|running|containers]..."
 		;;
 	esac
 }

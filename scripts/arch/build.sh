@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# build.sh [ARCH...]: cross-builds the module for other processors (arm64, riscv64, ppc64el,
+# s390x), each for the newest kernel of every series of which Debian has it, against that
+# kernel's headers and list of exports; and sees that a kernel of 32 bits is refused.
+#
+# Prints TAP. A warning is a failure, modpost's too.
+set -euo pipefail
+# shellcheck source=scripts/arch/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+ALL=(arm64 riscv64 ppc64el s390x)
+
+# The series: what it is called, in which suite it is, what its releases look like, and for
+# which processors there is none.
+SERIES=(
+	'6.1 bookworm 6\.1\.0-[0-9]+ riscv64'
+	'6.12 trixie 6\.12\.[0-9]+\+deb13'
+	'7.3 trixie 7\.3\.[0-9]+\+deb13'
+)
+number=0 failed=0
+
+# result STATUS TEXT LOG
+result() {
+	number=$((number + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $number - $2"
+		return
+	fi
+	failed=$((failed + 1))
+	echo "not ok $number - $2"
+	{ grep -E 'error|warning|Error|WARNING|ERROR|^E: ' "$3" || tail -n 5 "$3"; } |
+		head -n 20 | sed 's/^/# /'
+}
+
+# compilers SUITE: installed where they are missing
+compilers() {
+	local suite=$1 arch package names=() own
+	# shellcheck source=/dev/null # VERSION_CODENAME
+	own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	if [ "$suite" = "$own" ]; then
+		"$TOP/scripts/deps.sh" cross
+		return
+	fi
+	for arch in "${archs[@]}"; do
+		package=gcc-14-$(gnu_type "$arch")
+		with_compiler "$suite" dpkg -s "${package//_/-}" > /dev/null 2>&1 ||
+			names+=("${package//_/-}")
+	done
+	[ "${#names[@]}" -gt 0 ] || return 0
+	step "in the system of $suite: ${names[*]}"
+	run_logged "$ARCH_BUILD/compilers.log" with_compiler "$suite" \
+		env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
+		--no-install-recommends "${names[@]}"
+}
+
+copy_source() {
+	rm -rf "$1"
+	mkdir -p "$1"
+	(cd "$TOP" && find Kbuild include drivers -type f \
+		\( -name '*.[ch]' -o -name Kbuild \) -exec cp -p --parents -t "$1" {} +)
+}
+
+# build ARCH SUITE PATTERN NAME
+build() {
+	local arch=$1 suite=$2 release='' dir status=0 log=$ARCH_BUILD/build-$1-$4.log
+	: > "$ARCH_BUILD/fetch.log"
+	release=$(newest_headers "$arch" "$suite" "$3") || true
+	if [ -z "$release" ] || ! dir=$(headers "$arch" "$suite" "$release"); then
+		{
+			echo "E: apt has no headers of $4 for $arch"
+			cat "$ARCH_BUILD/apt-$arch-$suite.log" 2> /dev/null || true
+		} >> "$ARCH_BUILD/fetch.log"
+		result 1 "headers of ${release:-$4} for $arch" "$ARCH_BUILD/fetch.log"
+		return
+	fi
+	copy_source "$work"
+	cross_make "$arch" "$suite" "$dir" M="$work" modules > "$log" 2>&1 || status=$?
+	! grep -qiE 'warning:' "$log" || status=1
+	[ -e "$work/rdma_mpa.ko" ] || status=1
+	result $status "the module builds for $release" "$log"
+}
+
+# No word of the compiler's, for no such compiler is needed.
+refused() {
+	local release='' dir log=$ARCH_BUILD/build-i386.log status=1
+	: > "$ARCH_BUILD/fetch.log"
+	release=$(newest_headers i386 bookworm '6\.1\.0-[0-9]+') || true
+	if [ -z "$release" ] || ! dir=$(headers i386 bookworm "$release"); then
+		echo "E: apt has no headers of 6.1 for i386" >> "$ARCH_BUILD/fetch.log"
+		result 1 "headers of a kernel of 32 bits" "$ARCH_BUILD/fetch.log"
+		return
+	fi
+	copy_source "$work"
+	if make -C "$dir" M="$work" modules > "$log" 2>&1; then
+		echo "error: it built" >> "$log"
+	elif grep -q 'rdma_mpa needs a kernel of 64 bits' "$log" &&
+		! grep -q '^  CC' "$log"; then
+		status=0
+	fi
+	result $status "a kernel of 32 bits is refused in a sentence: $release" "$log"
+	status=0
+	make -C "$dir" M="$work" clean > "$log" 2>&1 || status=$?
+	result $status "and cleaning is not" "$log"
+}
+
+archs=("$@")
+[ $# -gt 0 ] || archs=("${ALL[@]}")
+for arch in "${archs[@]}"; do
+	[[ " ${ALL[*]} " == *" $arch "* ]] || die "$arch is none of: ${ALL[*]}"
+done
+work=$ARCH_BUILD/source
+trap 'rm -rf "$work"' EXIT
+echo "TAP version 13"
+for series in "${SERIES[@]}"; do
+	read -r name suite pattern without <<< "$series"
+	compilers "$suite"
+	for arch in "${archs[@]}"; do
+		[[ " $without " == *" $arch "* ]] || build "$arch" "$suite" "$pattern" "$name"
+	done
+done
+refused
+echo "1..$number"
+[ $failed = 0 ]
