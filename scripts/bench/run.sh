@@ -111,8 +111,14 @@ measure_all() {
 }
 
 say_where() {
+	local kernel
+	if [ -n "${HOST:-}" ]; then
+		kernel=$(uname -r)
+	else
+		kernel=$(guest_release)
+	fi
 	echo "commit $(git -C "$TOP" describe --always --dirty 2> /dev/null || echo unknown)," \
-		"kernel $([ -n "${HOST:-}" ] && uname -r || guest_release)," \
+		"kernel $kernel," \
 		"rounds: $ROUNDS, window: $WINDOW s," \
 		"load of this machine before: $(cut -d ' ' -f 1 /proc/loadavg)"
 }

@@ -9,7 +9,8 @@ serve_ssh() {
 	ssh-keygen -q -t ed25519 -N '' -f "$keys/user"
 	printf '%s\n' "IdentityFile $keys/user" "StrictHostKeyChecking no" \
 		"UserKnownHostsFile /dev/null" >~/.ssh/config
-	PORT=22
+	PORT=22 # where serve waits for it
+	export PORT
 	serve sshd b /usr/sbin/sshd -D -e -f /dev/null -o "HostKey=$keys/host" \
 		-o "AuthorizedKeysFile=$keys/user.pub" -o StrictModes=no
 }
