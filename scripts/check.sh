@@ -567,20 +567,13 @@ on_kernel() {
 	unset GUEST_PACK
 }
 
-# share PLACES NAME...: of each seven names those at these places, as in "156". NFS and
-# NVMe over RDMA never in one guest: what either does with its completion queues lockdep
-# may take for one lock.
+# share PLACES NAME...: of each seven names those at these places, as in "156"
 share() {
-	local places=$1 number=0 name place
+	local places=$1 number=0 name
 	shift
 	for name in "$@"; do
 		number=$((number % 7 + 1))
-		case $name in
-		nfs_*) place=1 ;;
-		nvme_*) place=2 ;;
-		*) place=$number ;;
-		esac
-		[[ $places != *$place* ]] || echo "$name"
+		[[ $places != *$number* ]] || echo "$name"
 	done
 }
 
