@@ -62,6 +62,7 @@ CANNOT_DEBUG=(
 	'container_*:that kernel has no seccomp, which podman wants'
 	'pair_build:that kernel is none whose headers are installed'
 	'netdev_bond:that kernel has no bonding'
+	'vrf_exec:that kernel has no BPF'
 	'tcp_sockmap:that kernel has no BPF'
 	'callers_sockets:that kernel has no BPF'
 	'callers_memory:that kernel has no memory cgroups'
