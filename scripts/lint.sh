@@ -136,7 +136,7 @@ run_requirements() {
 run_documents() {
 	local file
 	step "the documents are reStructuredText"
-	files README 'Documentation/*.rst' | while read -r file; do
+	files README CONTRIBUTING.rst 'Documentation/*.rst' | while read -r file; do
 		rst2pseudoxml --report=2 --exit-status=2 "$file" 2> "$OUT/document" > /dev/null ||
 			grep "^$file:" "$OUT/document" || echo "$file: could not be read"
 	done > "$OUT/documents"
