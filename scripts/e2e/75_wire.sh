@@ -25,14 +25,15 @@ end_capture() {
 }
 
 # judge [-r FILE] TSHARK-OPTIONS...: what a Send carries is the program's own, so no
-# guesses at protocols above.
+# guesses at protocols above. Startup frames before port numbers: a caller's port may be that
+# of some protocol.
 judge() {
 	local file=$WORK/wire.pcap
 	if [ "$1" = -r ]; then
 		file=$2
 		shift 2
 	fi
-	tshark -n -r "$file" --enable-heuristic iwarp_mpa_tcp \
+	tshark -n -r "$file" --enable-heuristic iwarp_mpa_tcp -o tcp.try_heuristic_first:TRUE \
 		--disable-protocol rpcordma --disable-protocol smb_direct \
 		--disable-protocol iser "$@" 2>"$WORK/tshark.log"
 }
