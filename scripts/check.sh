@@ -162,11 +162,20 @@ record() {
 # record_builds FILE: what kernels.sh says there
 record_builds() {
 	awk -v date="$(date +%F)" '
-		/^(not )?ok .* the module builds for / { release = $NF; good = ($1 == "ok") }
-		/^(not )?ok .* and by DKMS/ {
+		function say() {
+			if (release)
+				print date, release, "built", good, all - good, "whole"
+		}
+		/^(not )?ok .* the module builds for / {
+			say()
+			release = $NF
+			good = all = 0
+		}
+		/^(not )?ok / {
 			good += ($1 == "ok")
-			print date, release, "built", good, 2 - good, "whole"
-		}' "$1" >> "$OUT/results"
+			all++
+		}
+		END { say() }' "$1" >> "$OUT/results"
 }
 
 lint() {
