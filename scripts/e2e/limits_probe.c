@@ -172,6 +172,8 @@ static void fill_memory(void *(*one)(struct ibv_pd *pd), int most)
 	int n = 0;
 
 	check(pd, "alloc_pd: %m");
+	/* With no memory left, a page of our own code that has to be read would get us killed. */
+	check(!mlockall(MCL_CURRENT), "mlockall: %m");
 	alarm(0);	/* the scenario has a limit */
 	while (one(pd))
 		check(++n < most, "%d of them, and no end", n);
