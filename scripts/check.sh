@@ -48,11 +48,11 @@ LEFT_OUT_STOCK=(
 )
 # On the debug kernel beside the stock one: 35 minutes of processor time.
 LEFT_OUT_DEBUG=(
-	'watched_[mp]*:a program that polls memory has the one processor; make debug-check has it'
+	'watched_*:a program that polls memory has the one processor; make debug-check has it'
 	'siw_watched:a program that polls memory has the one processor; make debug-check has it'
 	'seg_[!l]*:what tshark and TCP show does not depend on the kernel; make debug-check has it'
 	'wire_*:what tshark shows does not depend on the kernel; make debug-check has it'
-	'siw_crc_[ot][uh]*:siw with other settings; make debug-check has it'
+	'siw_crc_*:siw with other settings, and siw_apps is there; make debug-check has it'
 	'pair_*:scripts for the user, which the stock kernel shows; make debug-check has it'
 )
 
