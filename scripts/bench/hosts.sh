@@ -8,6 +8,7 @@ export HOST STATE
 INTO=("$TOP/scripts/bench/on.sh") LIMITED=(in_time)
 in_time() { timeout -k 1 "$1" "${INTO[@]}" "${@:2}"; }
 server_ns=b
+SLOW=$((3 * SLOW)) # a program over there is started by ssh, and looked for by ssh
 made=() # the ends that have a device of ours
 
 die_on() {
