@@ -28,17 +28,8 @@ sid [67]\.[0-9]+\.[0-9]+\+deb14'
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa/headers
 number=0 failed=0
-own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+own=$(own_suite)
 rows=()
-
-# in_suite SUITE COMMAND...: there, or here if this machine is one
-in_suite() {
-	if [ "$1" = "$own" ]; then
-		"${@:2}"
-	else
-		"$TOP/scripts/vm/suite.sh" "$@"
-	fi
-}
 
 # ready SUITE: its system is there, with DKMS
 ready() {
@@ -173,7 +164,7 @@ unpack() {
 }
 
 # What of the tree a build needs, as DKMS wants it: in a folder NAME-VERSION
-copy_source() {
+copy_for_dkms() {
 	mkdir -p "$work/src/rdma_mpa-$version"
 	(cd "$TOP" && find Kbuild Makefile dkms.conf include drivers -type f \
 		! -name '*.o' ! -name '.*.cmd' -exec cp -p --parents -t "$work/src/rdma_mpa-$version" {} +)
@@ -192,18 +183,6 @@ by_dkms() {
 		cat "$work/tree/rdma_mpa/$version"/build/make.log
 		return 1
 	}
-}
-
-# result OK TEXT LOG
-result() {
-	number=$((number + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $number - $2"
-		return
-	fi
-	failed=$((failed + 1))
-	echo "not ok $number - $2"
-	grep -E 'error|warning|Error|^E: ' "$3" | head -n 20 | sed 's/^/# /' || true
 }
 
 # attempt TEXT COMMAND...: a build, which has to end well and without a warning; its result
@@ -267,7 +246,7 @@ mkdir -p "$BUILD/headers" "$cache"
 : > "$BUILD/headers/fetch.log"
 work=$(mktemp -d "$BUILD/headers/work.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-copy_source
+copy_for_dkms
 mapfile -t kernels < <(chosen "$@")
 declare -A newest=()
 for kernel in "${kernels[@]}"; do

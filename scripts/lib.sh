@@ -74,6 +74,40 @@ guest_kdir() {
 	echo "$kdir"
 }
 
+# own_suite: the release of this machine's Debian, as bookworm
+own_suite() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release; }
+
+# in_suite SUITE COMMAND...: in a system of that release, with its compilers; here if this
+# machine is one
+in_suite() {
+	if [ "$1" = "$(own_suite)" ]; then
+		"${@:2}"
+	else
+		"$TOP/scripts/vm/suite.sh" "$@"
+	fi
+}
+
+# copy_source DIR: what the module is made of, to be built there
+copy_source() {
+	mkdir -p "$1"
+	(cd "$TOP" && find Kbuild include drivers -type f \
+		\( -name '*.[ch]' -o -name Kbuild \) -exec cp -pu --parents -t "$1" {} +)
+}
+
+# result STATUS TEXT LOG: a line of TAP, and what the log says of a failure. Counts in number
+# and failed.
+result() {
+	number=$((number + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $number - $2"
+		return
+	fi
+	failed=$((failed + 1))
+	echo "not ok $number - $2"
+	{ grep -E 'error|warning|Error|WARNING|ERROR|^E: ' "$3" || tail -n 5 "$3"; } |
+		head -n 20 | sed 's/^/# /'
+}
+
 # debian_mirror: where this machine has Debian's own packages from; empty if apt knows none
 debian_mirror() {
 	# shellcheck disable=SC2016 # apt fills it in

@@ -6,18 +6,12 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# copy_source DIR: the build goes on in a copy, so that objects for another kernel do not take
-# the place of those in the tree, and lint can build there while a guest uses the module.
-copy_source() {
-	dir=$1
-	mkdir -p "$dir"
-	(cd "$TOP" && find Kbuild include drivers -type f \
-		\( -name '*.[ch]' -o -name Kbuild \) -exec cp -pu --parents -t "$dir" {} +)
-}
-
 case ${RDMA_TYPE:-mpa} in
 mpa)
-	copy_source "$BUILD/module-$(guest_release)"
+	# In a copy: objects for another kernel do not take the place of those in the tree, and
+	# lint can build there while a guest uses the module.
+	dir=$BUILD/module-$(guest_release)
+	copy_source "$dir"
 	step "building rdma_mpa.ko for $(guest_release)"
 	run_logged "$BUILD/module.log" guest_make M="$dir" -j"$(nproc)" modules
 	grep -E 'warning:' "$BUILD/module.log" >&2 || true

@@ -20,45 +20,23 @@ SERIES=(
 )
 number=0 failed=0
 
-# result STATUS TEXT LOG
-result() {
-	number=$((number + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $number - $2"
-		return
-	fi
-	failed=$((failed + 1))
-	echo "not ok $number - $2"
-	{ grep -E 'error|warning|Error|WARNING|ERROR|^E: ' "$3" || tail -n 5 "$3"; } |
-		head -n 20 | sed 's/^/# /'
-}
-
 # compilers SUITE: installed where they are missing
 compilers() {
-	local suite=$1 arch package names=() own
-	# shellcheck source=/dev/null # VERSION_CODENAME
-	own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-	if [ "$suite" = "$own" ]; then
+	local suite=$1 arch package names=()
+	if [ "$suite" = "$(own_suite)" ]; then
 		"$TOP/scripts/deps.sh" cross
 		return
 	fi
 	for arch in "${archs[@]}"; do
 		package=gcc-14-$(gnu_type "$arch")
-		with_compiler "$suite" dpkg -s "${package//_/-}" > /dev/null 2>&1 ||
+		in_suite "$suite" dpkg -s "${package//_/-}" > /dev/null 2>&1 ||
 			names+=("${package//_/-}")
 	done
 	[ "${#names[@]}" -gt 0 ] || return 0
 	step "in the system of $suite: ${names[*]}"
-	run_logged "$ARCH_BUILD/compilers.log" with_compiler "$suite" \
+	run_logged "$ARCH_BUILD/compilers.log" in_suite "$suite" \
 		env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
 		--no-install-recommends "${names[@]}"
-}
-
-copy_source() {
-	rm -rf "$1"
-	mkdir -p "$1"
-	(cd "$TOP" && find Kbuild include drivers -type f \
-		\( -name '*.[ch]' -o -name Kbuild \) -exec cp -p --parents -t "$1" {} +)
 }
 
 # build ARCH SUITE PATTERN NAME
@@ -74,6 +52,7 @@ build() {
 		result 1 "headers of ${release:-$4} for $arch" "$ARCH_BUILD/fetch.log"
 		return
 	fi
+	rm -rf "$work"
 	copy_source "$work"
 	cross_make "$arch" "$suite" "$dir" M="$work" modules > "$log" 2>&1 || status=$?
 	! grep -qiE 'warning:' "$log" || status=1
@@ -107,6 +86,7 @@ refused() {
 		result 1 "headers of a kernel of 32 bits" "$ARCH_BUILD/fetch.log"
 		return
 	fi
+	rm -rf "$work"
 	copy_source "$work"
 	if make -C "$dir" M="$work" modules > "$log" 2>&1; then
 		echo "error: it built" >> "$log"

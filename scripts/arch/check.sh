@@ -51,9 +51,7 @@ could_not() {
 
 build_module() {
 	local kdir
-	mkdir -p "$out/module"
-	(cd "$TOP" && find Kbuild include drivers -type f \
-		\( -name '*.[ch]' -o -name Kbuild \) -exec cp -pu --parents -t "$out/module" {} +)
+	copy_source "$out/module"
 	kdir=$(headers "$arch" $SUITE "$release")
 	run_logged "$out/module.log" cross_make "$arch" $SUITE "$kdir" M="$out/module" modules
 }

@@ -34,8 +34,7 @@ flavour_of() {
 # that of its release, and the backports of a suite that is not its own
 apt_lines() {
 	local uri codename own
-	# shellcheck source=/dev/null # VERSION_CODENAME
-	own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	own=$(own_suite)
 	# shellcheck disable=SC2016 # apt fills it in
 	apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' \
 		'Created-By: Packages' 'Origin: Debian' |
@@ -136,21 +135,9 @@ headers() {
 	echo "$folder"
 }
 
-# with_compiler SUITE COMMAND...: in the system whose compilers built that suite's kernels
-with_compiler() {
-	local own
-	# shellcheck source=/dev/null # VERSION_CODENAME
-	own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-	if [ "$1" = "$own" ]; then
-		"${@:2}"
-	else
-		"$TOP/scripts/vm/suite.sh" "$@"
-	fi
-}
-
 # cross_make ARCH SUITE KDIR ARGUMENT...: make in that folder, with Debian's own variables
 # for a cross build, which its headers heed
 cross_make() {
-	with_compiler "$2" make -C "$3" DEB_HOST_ARCH="$1" \
+	in_suite "$2" make -C "$3" DEB_HOST_ARCH="$1" \
 		DEB_HOST_GNU_TYPE="$(gnu_type "$1")" -j"$(nproc)" "${@:4}"
 }

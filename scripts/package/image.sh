@@ -11,7 +11,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 OUT=$BUILD/package
-SUITE=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+SUITE=$(own_suite)
 PACKAGES=(systemd-sysv udev dbus kmod iproute2
 	linux-image-amd64 linux-headers-amd64 dkms gcc make libc6-dev
 	rdma-core ibverbs-providers rdmacm-utils)

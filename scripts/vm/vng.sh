@@ -21,8 +21,7 @@ seconds=300
 # sources DIR: this machine's apt sources with the suite's name replaced
 sources() {
 	local file own
-	# shellcheck source=/dev/null # VERSION_CODENAME
-	own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	own=$(own_suite)
 	[ -n "$own" ] || die "this system has no code name: install $package"
 	for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
 		grep -qsw "$own" "$file" || continue

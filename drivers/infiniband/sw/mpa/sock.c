@@ -182,7 +182,7 @@ static void take_classes(struct rnic_sock *s)
 }
 
 /* TCP may be busy with it for minutes: longer than there is a module with our classes. */
-static void release(struct rnic_sock *s)
+static void release_socket(struct rnic_sock *s)
 {
 	struct sock *sk = s->sock->sk;
 
@@ -196,7 +196,7 @@ static void take_classes(struct rnic_sock *s)
 {
 }
 
-static void release(struct rnic_sock *s)
+static void release_socket(struct rnic_sock *s)
 {
 	sock_release(s->sock);
 }
@@ -559,7 +559,7 @@ void rnic_sock_close(struct rnic_sock *s)
 		return;
 	rnic_sock_unhook(s);
 	put_memcg(s);
-	release(s);
+	release_socket(s);
 	s->sock = NULL;
 }
 
