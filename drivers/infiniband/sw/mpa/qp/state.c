@@ -147,7 +147,7 @@ static int async_event(enum wire_err err)
 	if (row->layer == TERM_LAYER_RDMAP && row->etype == TERM_RDMAP_PROTECTION)
 		return IB_EVENT_QP_ACCESS_ERR;
 	if (row->layer == TERM_LAYER_DDP && row->etype == TERM_DDP_TAGGED)
-		return IB_EVENT_QP_ACCESS_ERR;
+		return err == WIRE_DDP_T_VERSION ? IB_EVENT_QP_REQ_ERR : IB_EVENT_QP_ACCESS_ERR;
 	if (row->etype == TERM_RDMAP_CATASTROPHIC)
 		return IB_EVENT_QP_FATAL;
 	return IB_EVENT_QP_REQ_ERR;
