@@ -20,7 +20,7 @@
  * A partial FPDU is verified as far as it came (rx->mpa.seen octets) and not
  * looked at again.
  *
- * Errors leave by one door: the handler returns an enum wire_err, rx_failed()
+ * Errors leave by one door: the handler returns an enum wire_err, rnic_qp_fail()
  * counts it and ends the connection with a Terminate. Nothing after it is
  * looked at (ERR-09); what still arrives is consumed unseen.
  */
@@ -361,22 +361,6 @@ static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 	rnic_qp_error(qp);
 }
 
-static void rx_failed(struct rnic_qp *qp, enum wire_err err)
-{
-	enum rnic_stat stat = RNIC_STAT_RX_HEADER_ERRORS;
-
-	if (err == WIRE_MPA_CRC)
-		stat = RNIC_STAT_RX_CRC_ERRORS;
-	else if (err == WIRE_MPA_MARKER)
-		stat = RNIC_STAT_RX_FRAMING_ERRORS;
-	else if (err >= WIRE_RDMAP_STAG && err <= WIRE_RDMAP_NOINVAL)
-		stat = RNIC_STAT_RX_ACCESS_ERRORS;
-	else if (err >= WIRE_DDP_T_STAG && err <= WIRE_DDP_T_WRAP)
-		stat = RNIC_STAT_RX_ACCESS_ERRORS;
-	rnic_stat_inc(qp->dev, stat);
-	rnic_qp_fail(qp, err, true);
-}
-
 /*
  * The first FPDU of an initiator in the peer-to-peer model may be an RTR: a
  * message without data that the consumer must not see (RFC 6581 section 9.2).
@@ -455,7 +439,7 @@ static bool rx_piece(void *ctx, const u8 *data, u32 len)
 		p->whole = used == mpa->size ? data : NULL;
 		err = verdict == MPA_RX_FAILED ? mpa->failed : rx_fpdu(p);
 		if (err)
-			rx_failed(qp, err);
+			rnic_qp_fail(qp, err, true);
 		if (qp->closing)
 			return false;
 		p->done += mpa->size;
