@@ -29,6 +29,7 @@
 #include "mem/mr.h"
 #include "qp/qp.h"
 #include "qp/srq.h"
+#include "qp/trace.h"
 #include "tcp/stream.h"
 #include "wire/place.h"
 
@@ -350,6 +351,7 @@ static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 	enum ib_wc_status status = IB_WC_REM_OP_ERR;
 
 	rdmap_term_parse(&term, mpa->hdr + seg->hdr_len, mpa->hdr_len - seg->hdr_len);
+	trace_rnic_error(&qp->ibqp, &term, false);
 	r = shown_read(&qp->readq, &term);
 	if (r && r->slot != RNIC_NO_SLOT) {
 		if (term.layer == TERM_LAYER_RDMAP && term.etype == TERM_RDMAP_PROTECTION)
@@ -374,6 +376,7 @@ static bool is_rtr_send(const struct rnic_rx *rx, const struct ddp_seg *seg)
 
 static enum wire_err handle(struct pass *p, const struct ddp_seg *seg)
 {
+	trace_rnic_fpdu_received(&p->qp->ibqp, seg);
 	switch (seg->opcode) {
 	case RDMAP_WRITE:
 		return rx_write(p, seg);

@@ -8,6 +8,7 @@
 #include "core/dev.h"
 #include "core/wq.h"
 #include "qp/qp.h"
+#include "qp/trace.h"
 
 /**
  * rnic_qp_find() - ib_device_ops.iw_get_qp
@@ -179,4 +180,5 @@ void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
 	qp->tx.term_due = qp->tx.open;
 	rdmap_term_init(&qp->tx.term, err, theirs ? mpa->hdr : NULL, theirs ? mpa->hdr_len : 0,
 			theirs ? mpa->ulpdu_len : 0);
+	trace_rnic_error(&qp->ibqp, &qp->tx.term, true);
 }
