@@ -60,17 +60,21 @@ checkpatch() {
 
 # include/compat makes a function of an operation's type.
 functions=MACRO_WITH_FLOW_CONTROL,MACRO_ARG_PRECEDENCE
+# A header of tracepoints is written in macros of its own.
+traces=COMPLEX_MACRO,TRAILING_SEMICOLON,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT
 
 run_checkpatch() {
-	local kernel compat user
+	local kernel compat trace user
 	step "checkpatch"
 	mapfile -t kernel < <(files 'drivers/*.[ch]' 'include/*.[ch]' 'kunit/*.[ch]' |
-		grep -v -e '^kunit/user/' -e '^include/compat/')
+		grep -v -e '^kunit/user/' -e '^include/compat/' -e '/trace\.h$')
+	mapfile -t trace < <(files 'drivers/*/trace.h')
 	mapfile -t compat < <(files 'include/compat/*.h')
 	mapfile -t user < <(files 'kunit/user/*.[ch]' 'scripts/*.[ch]')
 	{
 		checkpatch '' "${kernel[@]}"
 		checkpatch "$functions" "${compat[@]}"
+		checkpatch "$traces" "${trace[@]}"
 		checkpatch "$user_space" "${user[@]}"
 	} > "$OUT/checkpatch"
 	rm -f .checkpatch-camelcase.* # it leaves that in the current folder

@@ -10,7 +10,7 @@
  *	ERR		   everything is flushed; RESET makes it usable again
  *
  * Whatever ends a connection (the consumer, the peer, an error) sets the state
- * or qp->closing and wakes the worker, which takes the connection down.
+ * or the life of the queue pair, and wakes the worker, which takes the connection down.
  *
  * Lifetime. ib_core frees the struct after rnic_destroy_qp(), which waits until
  * iw_cm and the endpoint have dropped their references. The endpoint's goes

@@ -20,6 +20,7 @@
 #include "conn/ep.h"
 #include "core/dev.h"
 #include "qp/qp.h"
+#include "qp/trace.h"
 #include "tcp/stream.h"
 #include "wire/ddp.h"
 
@@ -122,6 +123,7 @@ static int do_terminate(struct rnic_ep *ep, int status)
 
 	mpa_tx_init(&mpa, ep->agreed.tx_markers, ep->agreed.crc);
 	rdmap_term_init(&term, ep->fault, NULL, 0, 0);
+	trace_rnic_error(&ep->conn.qp->ibqp, &term, true);
 	ep->conn.last_words = true;
 	if (!rnic_sock_send(&ep->conn.s, buf, rnic_tx_terminate(&mpa, &term, buf)))
 		rnic_stat_inc(ep->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);
@@ -309,6 +311,8 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
 	}
 	if (ep->state < MPA_OPERATING)
 		count(ep, event);
+	trace_rnic_state(&ep->dev->ibdev, ep->conn.qp ? &ep->conn.qp->ibqp : NULL,
+			 ep->conn.s.sock, ep->initiator, ep->state, event, step->next, status);
 	enter(ep, step->next);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "qp/cq.h"
 #include "qp/qp.h"
 #include "qp/srq.h"
+#include "qp/trace.h"
 
 /**
  * rnic_sent_add() - a work request was taken from the send queue
@@ -18,8 +19,9 @@
  */
 u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
 {
-	u32 slot = qp->sent_tail++ & (qp->sq.size - 1);
+	u32 slot = qp->sent_tail & (qp->sq.size - 1);
 
+	trace_rnic_post(&qp->ibqp, qp->sent_tail++, wqe);
 	qp->sent[slot] = (struct rnic_sent) {
 		.id = wqe->id,
 		.op = wqe->op,
@@ -37,6 +39,7 @@ u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
 static void tell(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_cqe *cqe,
 		 bool solicited)
 {
+	trace_rnic_completion(cqe, qp->sent_head);
 	if (!rnic_cq_push(cq, cqe, solicited))
 		return;
 	if (READ_ONCE(qp->conn) && rnic_qp_state(qp) != IB_QPS_ERR)

@@ -20,7 +20,7 @@
  * A partial FPDU is verified as far as it came (rx->mpa.seen octets) and not
  * looked at again.
  *
- * Errors leave by one door: the handler returns an enum wire_err, rx_failed()
+ * Errors leave by one door: the handler returns an enum wire_err, rnic_qp_fail()
  * counts it and ends the connection with a Terminate. Nothing after it is
  * looked at (ERR-09); what still arrives is consumed unseen.
  */
@@ -29,6 +29,7 @@
 #include "mem/mr.h"
 #include "qp/qp.h"
 #include "qp/srq.h"
+#include "qp/trace.h"
 #include "tcp/stream.h"
 #include "wire/place.h"
 
@@ -350,6 +351,7 @@ static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 	enum ib_wc_status status = IB_WC_REM_OP_ERR;
 
 	rdmap_term_parse(&term, mpa->hdr + seg->hdr_len, mpa->hdr_len - seg->hdr_len);
+	trace_rnic_error(&qp->ibqp, &term, false);
 	r = shown_read(&qp->readq, &term);
 	if (r && r->slot != RNIC_NO_SLOT) {
 		if (term.layer == TERM_LAYER_RDMAP && term.etype == TERM_RDMAP_PROTECTION)
@@ -358,22 +360,6 @@ static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 	}
 	qp->event = IB_EVENT_QP_FATAL;
 	rnic_qp_stop(qp);
-}
-
-static void rx_failed(struct rnic_qp *qp, enum wire_err err)
-{
-	enum rnic_stat stat = RNIC_STAT_RX_HEADER_ERRORS;
-
-	if (err == WIRE_MPA_CRC)
-		stat = RNIC_STAT_RX_CRC_ERRORS;
-	else if (err == WIRE_MPA_MARKER)
-		stat = RNIC_STAT_RX_FRAMING_ERRORS;
-	else if (err >= WIRE_RDMAP_STAG && err <= WIRE_RDMAP_NOINVAL)
-		stat = RNIC_STAT_RX_ACCESS_ERRORS;
-	else if (err >= WIRE_DDP_T_STAG && err <= WIRE_DDP_T_WRAP)
-		stat = RNIC_STAT_RX_ACCESS_ERRORS;
-	rnic_stat_inc(qp->dev, stat);
-	rnic_qp_fail(qp, err, true);
 }
 
 /*
@@ -389,6 +375,7 @@ static bool is_rtr_send(const struct rnic_rx *rx, const struct ddp_seg *seg)
 
 static enum wire_err handle(struct pass *p, const struct ddp_seg *seg)
 {
+	trace_rnic_fpdu_received(&p->qp->ibqp, seg);
 	switch (seg->opcode) {
 	case RDMAP_WRITE:
 		return rx_write(p, seg);
@@ -454,7 +441,7 @@ static bool rx_piece(void *ctx, const u8 *data, u32 len)
 		p->whole = used == mpa->size ? data : NULL;
 		err = verdict == MPA_RX_FAILED ? mpa->failed : rx_fpdu(p);
 		if (err)
-			rx_failed(qp, err);
+			rnic_qp_fail(qp, err, true);
 		if (rnic_qp_failed(qp))
 			return false;
 		p->done += mpa->size;

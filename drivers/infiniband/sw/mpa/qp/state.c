@@ -8,6 +8,7 @@
 #include "core/dev.h"
 #include "core/wq.h"
 #include "qp/qp.h"
+#include "qp/trace.h"
 
 /**
  * rnic_qp_find() - ib_device_ops.iw_get_qp
@@ -173,40 +174,45 @@ void rnic_qp_stop(struct rnic_qp *qp)
 	rnic_qp_kick(qp);
 }
 
-static int async_event(enum wire_err err)
-{
-	const struct wire_err_row *row = wire_err_row(err);
-
-	if (row->layer == TERM_LAYER_LLP)
-		return IB_EVENT_QP_FATAL;
-	if (row->layer == TERM_LAYER_RDMAP && row->etype == TERM_RDMAP_PROTECTION)
-		return IB_EVENT_QP_ACCESS_ERR;
-	if (row->layer == TERM_LAYER_DDP && row->etype == TERM_DDP_TAGGED)
-		return IB_EVENT_QP_ACCESS_ERR;
-	if (row->etype == TERM_RDMAP_CATASTROPHIC)
-		return IB_EVENT_QP_FATAL;
-	return IB_EVENT_QP_REQ_ERR;
-}
+/*
+ * What becomes of an error here, by its class in the table of wire/err.c: the counter, if an
+ * FPDU of the peer's caused it, and the async event.
+ */
+static const struct {
+	enum rnic_stat stat;
+	enum ib_event_type event;
+} reports[WIRE_CLASSES] = {
+	[WIRE_CLASS_CRC]	= { RNIC_STAT_RX_CRC_ERRORS,	 IB_EVENT_QP_FATAL },
+	[WIRE_CLASS_FRAMING]	= { RNIC_STAT_RX_FRAMING_ERRORS, IB_EVENT_QP_FATAL },
+	[WIRE_CLASS_ACCESS]	= { RNIC_STAT_RX_ACCESS_ERRORS,	 IB_EVENT_QP_ACCESS_ERR },
+	[WIRE_CLASS_REQUEST]	= { RNIC_STAT_RX_HEADER_ERRORS,	 IB_EVENT_QP_REQ_ERR },
+	[WIRE_CLASS_BROKEN]	= { RNIC_STAT_RX_HEADER_ERRORS,	 IB_EVENT_QP_FATAL },
+};
 
 /**
  * rnic_qp_fail() - end the connection for an error of the data path
  * @qp:		queue pair, socket locked
  * @err:	what happened
- * @theirs:	in the FPDU just received: its header goes into the Terminate
+ * @theirs:	in the FPDU just received: it is counted, and its header goes into the
+ *		Terminate
  *
  * Nothing is received or sent any more but the Terminate. It is not sent where
  * no FPDU may be sent yet (NEG-30).
  */
 void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
 {
+	enum wire_class class = wire_err_row(err)->class;
 	const struct mpa_rx *mpa = &qp->rx.mpa;
 
 	if (rnic_qp_failed(qp))
 		return;
+	if (theirs)
+		rnic_stat_inc(qp->dev, reports[class].stat);
 	/* Before any work request is seen to fail. */
 	rnic_qp_stop(qp);
-	qp->event = async_event(err);
+	qp->event = reports[class].event;
 	qp->tx.term_due = qp->tx.open;
 	rdmap_term_init(&qp->tx.term, err, theirs ? mpa->hdr : NULL, theirs ? mpa->hdr_len : 0,
 			theirs ? mpa->ulpdu_len : 0);
+	trace_rnic_error(&qp->ibqp, &qp->tx.term, true);
 }

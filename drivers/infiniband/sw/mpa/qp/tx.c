@@ -31,6 +31,7 @@
 #include "core/dev.h"
 #include "mem/mr.h"
 #include "qp/qp.h"
+#include "qp/trace.h"
 #include "tcp/stream.h"
 
 /* Above it segments come in big chunks. */
@@ -128,6 +129,7 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 		mpa_tx_wrote(&tx->mpa, part);
 		tx->off += part;
 	}
+	trace_rnic_fpdu_sent(&qp->ibqp, &tx->seg, n);
 	part = mpa_tx_end(&tx->mpa);
 	tx->img.fill += part;
 	tx->seg_used = in_segment(tx->seg_used + part, tx->emss);

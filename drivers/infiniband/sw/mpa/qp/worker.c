@@ -31,6 +31,7 @@
 #include "core/wq.h"
 #include "qp/cq.h"
 #include "qp/qp.h"
+#include "qp/trace.h"
 #include "tcp/stream.h"
 
 /* How long a graceful close may take before it is cut short. */
@@ -150,6 +151,8 @@ static void tell_last(struct rnic_qp *qp)
 /* Socket locked. */
 static void unlink_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 {
+	trace_rnic_close(&qp->ibqp, rnic_qp_failed(qp), qp->event >= 0,
+			 qp->parted || rnic_qp_state(qp) == IB_QPS_ERR);
 	rnic_bulk_stop(qp);
 	conn->last_words = qp->tx.term_due;
 	rnic_tx_finish(qp, &conn->s);

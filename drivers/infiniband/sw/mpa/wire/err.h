@@ -4,7 +4,7 @@
  *
  * Two worlds of errors never mix: a local failure is an -errno, a fault on the
  * wire is an enum wire_err. One table (wire/err.c) says for each what its
- * Terminate message carries and what it is called.
+ * Terminate message carries, what sort of fault it is and what it is called.
  */
 #ifndef _WIRE_ERR_H
 #define _WIRE_ERR_H
@@ -78,16 +78,41 @@ enum wire_err {
 };
 
 /**
- * struct wire_err_row - what one error is on the wire
+ * enum wire_class - what sort of fault an error is
+ * @WIRE_CLASS_NONE:	none
+ * @WIRE_CLASS_CRC:	bytes changed on their way
+ * @WIRE_CLASS_FRAMING:	nobody can tell where the next FPDU begins
+ * @WIRE_CLASS_ACCESS:	an STag, a range or a right that the peer does not have
+ * @WIRE_CLASS_REQUEST:	a header that is not legal, or not now, or wants too much
+ * @WIRE_CLASS_BROKEN:	a startup that failed, or an end that broke down
+ * @WIRE_CLASSES:	how many
+ *
+ * The engine only knows the class. The driver counts an error and reports it to the
+ * consumer by its class.
+ */
+enum wire_class {
+	WIRE_CLASS_NONE,
+	WIRE_CLASS_CRC,
+	WIRE_CLASS_FRAMING,
+	WIRE_CLASS_ACCESS,
+	WIRE_CLASS_REQUEST,
+	WIRE_CLASS_BROKEN,
+	WIRE_CLASSES
+};
+
+/**
+ * struct wire_err_row - what one error is
  * @layer:	Terminate layer
  * @etype:	Terminate error type
  * @code:	Terminate error code
- * @name:	short name for tests and debuggers, lower case, underscores
+ * @class:	enum wire_class
+ * @name:	short name for traces and tests, lower case, underscores
  */
 struct wire_err_row {
 	u8 layer;
 	u8 etype;
 	u8 code;
+	u8 class;
 	const char *name;
 };
 
@@ -98,5 +123,15 @@ struct wire_err_row {
  * Return: the table row, never NULL.
  */
 const struct wire_err_row *wire_err_row(enum wire_err err);
+
+/**
+ * wire_err_name() - what the error of a Terminate is called
+ * @layer:	Terminate layer
+ * @etype:	Terminate error type
+ * @code:	Terminate error code
+ *
+ * Return: the name in the table, or "unknown", because a peer may send any number.
+ */
+const char *wire_err_name(u8 layer, u8 etype, u8 code);
 
 #endif
