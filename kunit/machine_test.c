@@ -13,7 +13,8 @@
 static const char * const states[] = {
 	[MPA_CONNECTING] = "connecting", [MPA_WAIT_REPLY] = "wait reply",
 	[MPA_WAIT_REQUEST] = "wait request", [MPA_WAIT_CONSUMER] = "wait consumer",
-	[MPA_OPERATING] = "operating", [MPA_LINGER] = "linger", [MPA_DONE] = "done",
+	[MPA_WAIT_RTR] = "wait rtr", [MPA_OPERATING] = "operating",
+	[MPA_LINGER] = "linger", [MPA_DONE] = "done",
 };
 
 static const char * const events[] = {
@@ -23,7 +24,8 @@ static const char * const events[] = {
 	[MPA_ON_BAD_FRAME] = "bad frame", [MPA_ON_REQUEST] = "request",
 	[MPA_ON_ACCEPTED] = "accepted", [MPA_ON_ACCEPTED_RTR] = "accepted, rtr",
 	[MPA_ON_UNMATCHED] = "unmatched", [MPA_ON_REJECTED] = "rejected",
-	[MPA_ON_ACCEPT] = "accept", [MPA_ON_REJECT] = "reject",
+	[MPA_ON_ACCEPT] = "accept", [MPA_ON_ACCEPT_RTR] = "accept, rtr",
+	[MPA_ON_REJECT] = "reject", [MPA_ON_RTR] = "rtr",
 	[MPA_ON_LOCAL_ERROR] = "local error", [MPA_ON_TIME_OVER] = "time over",
 	[MPA_ON_CONSUMER_GONE] = "consumer gone", [MPA_ON_DEVICE_GONE] = "device gone",
 	[MPA_ON_EVICTED] = "evicted",
@@ -32,7 +34,8 @@ static const char * const events[] = {
 
 static const char * const actions[] = {
 	[MPA_DO_REQUEST] = "Request", [MPA_DO_RETRY] = "retry", [MPA_DO_ASK] = "ask",
-	[MPA_DO_RTR] = "RtR", [MPA_DO_ATTACH] = "attach", [MPA_DO_ATTACH_OPEN] = "open",
+	[MPA_DO_RTR] = "RtR", [MPA_DO_ATTACH] = "attach",
+	[MPA_DO_ATTACH_OPEN] = "attach-open", [MPA_DO_OPEN] = "open", [MPA_DO_LOSE] = "lose",
 	[MPA_DO_REJECT] = "Reject", [MPA_DO_TERMINATE] = "Terminate",
 	[MPA_DO_TELL] = "tell", [MPA_DO_REPLY] = "Reply",
 	[MPA_DO_CLOSE] = "close", [MPA_DO_ABORT] = "abort",
@@ -59,24 +62,29 @@ static const struct {
 	{ "closed", "wait reply", "tell", "done" },
 	{ "closed", "wait request", "", "done" },
 	{ "closed", "wait consumer", "", "done" },
+	{ "closed", "wait rtr", "lose", "operating" },
 	/* NEG-16, DUAL-07; behind a Reply FPDUs are welcome (NEG-25, DUAL-08) */
 	{ "octets", "wait request", "", "done" },
 	{ "octets", "wait consumer", "", "done" },
 	/* NEG-04 to NEG-06, NEG-22, NEG-27, NEG-33, ERR-07, ERR-17: no frame, no FPDU */
 	{ "bad frame", "wait reply", "tell", "done" },
 	{ "bad frame", "wait request", "", "done" },
+	{ "bad frame", "wait rtr", "lose", "operating" },
 	/* NEG-21, CONN-10 */
 	{ "request", "wait request", "ask", "wait consumer" },
 	/* NEG-29, CONN-25 */
-	{ "accepted", "wait reply", "open tell", "operating" },
+	{ "accepted", "wait reply", "attach-open tell", "operating" },
 	/* HIST-16, HIST-17 */
-	{ "accepted, rtr", "wait reply", "RtR open tell", "operating" },
+	{ "accepted, rtr", "wait reply", "RtR attach-open tell", "operating" },
 	/* P2P-17, P2P-35 */
 	{ "unmatched", "wait reply", "Terminate tell", "linger" },
 	/* NEG-28, CONN-15 */
 	{ "rejected", "wait reply", "tell", "linger" },
 	/* NEG-25, NEG-30, CONN-11 */
 	{ "accept", "wait consumer", "attach tell Reply", "operating" },
+	/* HIST-16, HIST-18: nothing is sent before the RtR frame */
+	{ "accept, rtr", "wait consumer", "attach tell Reply", "wait rtr" },
+	{ "rtr", "wait rtr", "open", "operating" },
 	/* NEG-23, NEG-24 */
 	{ "reject", "wait consumer", "Reject", "linger" },
 	/* P2P-41: a Terminate where FPDUs may be sent; GAP-05: else a reject */
@@ -89,15 +97,18 @@ static const struct {
 	{ "time over", "wait reply", "tell", "done" },
 	{ "time over", "wait request", "", "done" },
 	{ "time over", "wait consumer", "Reject", "linger" },
+	{ "time over", "wait rtr", "lose", "operating" },
 	{ "time over", "linger", "abort", "done" },
 	{ "consumer gone", "connecting", "tell", "done" },
 	{ "consumer gone", "wait reply", "tell", "done" },
 	{ "consumer gone", "wait request", "", "done" },
 	{ "consumer gone", "wait consumer", "", "done" },
+	{ "consumer gone", "wait rtr", "lose", "operating" },
 	{ "device gone", "connecting", "tell", "done" },
 	{ "device gone", "wait reply", "tell", "done" },
 	{ "device gone", "wait request", "", "done" },
 	{ "device gone", "wait consumer", "", "done" },
+	{ "device gone", "wait rtr", "lose", "operating" },
 	{ "device gone", "linger", "abort", "done" },
 	/* SEC-13: only where the peer is waited for */
 	{ "evicted", "wait request", "", "done" },
@@ -191,7 +202,7 @@ static bool did(const struct mpa_step *step, u32 action)
 static void remember(struct past *past, u32 event, const struct mpa_step *step)
 {
 	past->steps++;
-	past->accepted |= event == MPA_ON_ACCEPT;
+	past->accepted |= event == MPA_ON_ACCEPT || event == MPA_ON_ACCEPT_RTR;
 	past->told += did(step, MPA_DO_TELL);
 	past->closed += did(step, MPA_DO_CLOSE);
 	past->attached += did(step, MPA_DO_ATTACH) + did(step, MPA_DO_ATTACH_OPEN);
@@ -215,7 +226,13 @@ static void check_step(struct kunit *test, bool initiator, const struct past *pa
 	if (did(step, MPA_DO_TERMINATE))
 		KUNIT_EXPECT_TRUE(test, initiator ? past->requests : past->answers);
 	/* a queue pair that is attached owns the stream */
-	KUNIT_EXPECT_EQ(test, attach, step->next == MPA_OPERATING);
+	KUNIT_EXPECT_EQ(test, past->attached,
+			step->next == MPA_WAIT_RTR || step->next == MPA_OPERATING || past->closed);
+	if (attach)
+		KUNIT_EXPECT_EQ(test, past->attached, 1);
+	/* and only such a one is opened, or loses it */
+	if (did(step, MPA_DO_OPEN) || did(step, MPA_DO_LOSE))
+		KUNIT_EXPECT_TRUE(test, past->attached && !attach);
 	/* roles do not mix */
 	KUNIT_EXPECT_FALSE(test, initiator ? past->answers : past->requests + past->rtrs);
 	KUNIT_EXPECT_LE(test, past->requests, 1 + past->retried);

@@ -114,10 +114,10 @@ run_shellcheck() {
 	finish shellcheck "$OUT/shellcheck"
 }
 
-run_layers() {
-	step "borders between the layers"
-	scripts/layers.sh > "$OUT/layers" 2>&1
-	finish "layers" "$OUT/layers"
+run_rooms() {
+	step "rooms that include or call each other the wrong way"
+	scripts/rooms.sh > "$OUT/rooms" 2>&1
+	finish rooms "$OUT/rooms"
 }
 
 run_marked() {
@@ -198,7 +198,7 @@ run_checkpatch
 run_sparse
 run_kernel_doc
 run_shellcheck
-run_layers
+run_rooms
 run_marked
 run_requirements
 run_versions

@@ -8,10 +8,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../drivers/infiniband/sw/mpa"
 
 # Stores that nobody can see yet: FILE:TEXT, and why.
 UNSEEN=(
-	'ep.c:ep->state = initiator:rnic_ep_new(), not on the list'
-	'mr_reg.c:mr->valid:before publish()'
-	'mr_reg.c:mr->stag:publish(), the index is reserved only'
-	'ring_cq.c:slot->:user space sees the entry with its flags'
+	'conn/ep.c:ep->state = initiator:rnic_ep_new(), not on the list'
+	'mem/mr_reg.c:mr->valid:before publish()'
+	'mem/mr_reg.c:mr->stag:publish(), the index is reserved only'
+	'ring/cq_ring.c:slot->:user space sees the entry with its flags'
 )
 
 allowed() {
@@ -24,14 +24,16 @@ allowed() {
 }
 
 findings() {
-	local field bools
+	local field bools files headers
+	mapfile -t files < <(find . -name '*.[ch]' -printf '%P\n' | sort)
+	mapfile -t headers < <(find . -name '*.h' -printf '%P\n' | sort)
 	while read -r field; do
-		grep -nE "(^|[^a-z_>.])${field//./\\.}(\\+\\+|--| [-+|&]?= )" -- *.[ch] || :
-	done < <(grep -ohE 'READ_ONCE\([a-z]+((->|\.)[a-z_]+)+\)' -- *.[ch] |
+		grep -nE "(^|[^a-z_>.])${field//./\\.}(\\+\\+|--| [-+|&]?= )" -- "${files[@]}" || :
+	done < <(grep -ohE 'READ_ONCE\([a-z]+((->|\.)[a-z_]+)+\)' -- "${files[@]}" |
 		sed -E 's/READ_ONCE\((.*)\)/\1/' | sort -u)
-	bools=$(grep -ohE '^\sbool [a-z_]+;' -- *.h | sed -E 's/.*bool ([a-z_]+);/\1/' | sort -u |
+	bools=$(grep -ohE '^\sbool [a-z_]+;' -- "${headers[@]}" | sed -E 's/.*bool ([a-z_]+);/\1/' | sort -u |
 		paste -sd '|')
-	grep -nE "xchg\(&[a-z]+->($bools)," -- *.[ch] || :
+	grep -nE "xchg\(&[a-z]+->($bools)," -- "${files[@]}" || :
 }
 
 bad=0

@@ -15,10 +15,9 @@
 #include <rdma/ib_umem.h>
 
 /* All headers, so that only the driver's code sees what follows. */
-#include "dev.h"
+#include "core/dev.h"
+#include "mem/mr.h"
 #include "memprobe.h"
-#include "mr.h"
-#include "verbs.h"
 
 static void meanwhile(void);
 static bool take_ref(refcount_t *refs);
@@ -28,13 +27,13 @@ static void __maybe_unused take_break(void);
 #undef cpu_relax
 #define cpu_relax()			meanwhile()
 #define refcount_inc_not_zero(refs)	take_ref(refs)
-#include "mr.c"
+#include "mem/mr.c"
 #undef refcount_inc_not_zero
 
 #undef cond_resched
 #define cond_resched()			take_break()
 #define __sg_page_iter_dma_next(it)	step(it)
-#include "mr_reg.c"
+#include "mem/mr_reg.c"
 #undef __sg_page_iter_dma_next
 
 #define STAG		0x12345600
@@ -46,11 +45,6 @@ static void __maybe_unused take_break(void);
 bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj)
 {
 	return false;
-}
-
-int rnic_verbs_mr_uresp(struct ib_udata *udata, u32 stag)
-{
-	return 0;
 }
 
 void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj)
@@ -216,7 +210,7 @@ static int cut(const struct pinned *p, struct ib_umem *umem)
 		return complain("mr_of_umem: %ld", PTR_ERR(mr));
 	ret = compare(mr, p);
 	mr->umem = NULL;
-	rnic_mr_free(mr);
+	free_region(mr);
 	return ret;
 }
 

@@ -4,7 +4,7 @@
  *
  * Start: allocate, attach the network device and enter the list of all devices,
  * register. From there ib_core decides: "rdma link delete", the network device's
- * end (queued by link.c) and module exit all end in rnic_dev_dealloc(), when no
+ * end (queued by link.c) and module exit all end in dealloc_driver(), when no
  * operation of ours runs any more and all objects are gone.
  *
  * The struct stays in the list until it is reaped, by the next creation or at
@@ -18,49 +18,25 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
-#include <compat/verbs.h>
+#include <rdma/ib_user_verbs.h>
 #include <rdma/iw_cm.h>
+#include <rdma/siw-abi.h>
+#include <compat/verbs.h>
 
-#include "cm.h"
-#include "dev.h"
-#include "mr.h"
-#include "sgl.h"
+#include "conn/cm.h"
+#include "device.h"
+#include "mem/mr.h"
+#include "qp/cq.h"
+#include "qp/qp.h"
+#include "qp/srq.h"
+#include "ring/ring.h"
 #include "verbs.h"
+
+COMPAT_REG_USER_MR(reg_user_mr, rnic_reg_user_mr)
 
 /* All devices. Inside RTNL; not held across calls of ib_core. */
 static DEFINE_MUTEX(devs_lock);
 static LIST_HEAD(devs);
-
-static const int limits[RNIC_OBJ_N] = {
-	[RNIC_OBJ_UCONTEXT]	= RNIC_MAX_UCONTEXT,
-	[RNIC_OBJ_PD]		= RNIC_MAX_PD,
-	[RNIC_OBJ_CQ]		= RNIC_MAX_CQ,
-	[RNIC_OBJ_SRQ]		= RNIC_MAX_SRQ,
-	[RNIC_OBJ_QP]		= RNIC_MAX_QP,
-	[RNIC_OBJ_MR]		= RNIC_MAX_MR,
-};
-
-/**
- * rnic_dev_charge() - count a new object
- * @dev:	the device
- * @obj:	its kind
- *
- * Return: false when there are as many as there may be.
- */
-bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj)
-{
-	return atomic_add_unless(&dev->num[obj], 1, limits[obj]);
-}
-
-/**
- * rnic_dev_uncharge() - an object is gone
- * @dev:	the device
- * @obj:	its kind
- */
-void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj)
-{
-	WARN_ON_ONCE(atomic_dec_return(&dev->num[obj]) < 0);
-}
 
 /* Caller holds the list's lock. Those without a network device do not count. */
 static struct rnic_dev *find(const struct net_device *ndev)
@@ -92,19 +68,22 @@ static bool has_twin(const struct rnic_dev *dev)
 }
 
 /**
- * rnic_dev_set_apart() - give a device a GID of its own
- * @dev:	the device, with a network device whose MAC has just changed
+ * rnic_dev_address_event() - the MAC of the network device has changed
+ * @dev:	the device, registered; the caller has a reference
  *
- * Caller holds RTNL.
+ * Its GID changes, to one that none of our others has. Caller holds RTNL.
  */
-void rnic_dev_set_apart(struct rnic_dev *dev)
+void rnic_dev_address_event(struct rnic_dev *dev)
 {
 	u32 salt = 0;
 
+	if (!rnic_port_take_gid(dev))
+		return;
 	mutex_lock(&devs_lock);
 	while (has_twin(dev) && rnic_port_set_apart(dev, ++salt))
 		;
 	mutex_unlock(&devs_lock);
+	rnic_port_tell_gid(dev);
 }
 
 /**
@@ -208,14 +187,11 @@ void rnic_dev_remove_all(void)
 	remove_devs(true);
 }
 
-/**
- * rnic_dev_dealloc() - free what a device owns
- * @ibdev:	the device; not registered, or not any more: no operation of ours
- *		runs, and no object is left
- *
- * The struct is freed with its last reference.
+/*
+ * Free what a device owns that is not registered, or not any more: no operation of ours runs,
+ * and no object is left. The struct is freed with its last reference.
  */
-void rnic_dev_dealloc(struct ib_device *ibdev)
+static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct rnic_dev *dev = rnic_dev(ibdev);
 
@@ -229,6 +205,71 @@ void rnic_dev_dealloc(struct ib_device *ibdev)
 	free_percpu(dev->stats);
 	WRITE_ONCE(dev->dead, true);
 }
+
+static const struct ib_device_ops ib_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_SIW,
+	.uverbs_abi_ver = SIW_ABI_VERSION,
+	.device_group = &rnic_settings_group,
+
+	.query_device = rnic_query_device,
+	.dealloc_driver = dealloc_driver,
+	.query_port = rnic_port_query,
+	.query_gid = rnic_port_query_gid,
+	.query_pkey = rnic_port_query_pkey,
+	.get_port_immutable = rnic_port_immutable,
+	.get_netdev = rnic_port_get_netdev,
+	.alloc_hw_port_stats = rnic_stats_alloc_port,
+	.get_hw_stats = rnic_stats_get,
+
+	.alloc_ucontext = rnic_alloc_ucontext,
+	.dealloc_ucontext = rnic_dealloc_ucontext,
+	.disassociate_ucontext = rnic_disassociate_ucontext,
+	.mmap = rnic_rmem_mmap,
+	.mmap_free = rnic_rmem_mmap_free,
+	.alloc_pd = rnic_alloc_pd,
+	.dealloc_pd = rnic_dealloc_pd,
+
+	.create_cq = rnic_create_cq,
+	.destroy_cq = rnic_cq_destroy,
+	.poll_cq = rnic_cq_poll,
+	.req_notify_cq = rnic_cq_req_notify,
+
+	.create_srq = rnic_create_srq,
+	.modify_srq = rnic_srq_modify,
+	.query_srq = rnic_srq_query,
+	.destroy_srq = rnic_srq_destroy,
+	.post_srq_recv = rnic_srq_post_recv,
+
+	.create_qp = rnic_create_qp,
+	.modify_qp = rnic_modify_qp,
+	.query_qp = rnic_query_qp,
+	.destroy_qp = rnic_destroy_qp,
+	.fill_res_qp_entry = rnic_qp_show,
+	.post_send = rnic_post_send,
+	.post_recv = rnic_post_recv,
+
+	.get_dma_mr = rnic_mr_get_dma,
+	.reg_user_mr = reg_user_mr,
+	.alloc_mr = rnic_mr_alloc,
+	.map_mr_sg = rnic_mr_map_sg,
+	.dereg_mr = rnic_mr_dereg,
+
+	.iw_connect = rnic_cm_connect,
+	.iw_accept = rnic_cm_accept,
+	.iw_reject = rnic_cm_reject,
+	.iw_create_listen = rnic_cm_create_listen,
+	.iw_destroy_listen = rnic_cm_destroy_listen,
+	.iw_add_ref = rnic_qp_add_ref,
+	.iw_rem_ref = rnic_qp_rem_ref,
+	.iw_get_qp = rnic_qp_find,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, rnic_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, rnic_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, rnic_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, rnic_ucontext, ibuc),
+};
 
 /* Everything but the network device. */
 static struct rnic_dev *dev_alloc(void)
@@ -255,7 +296,9 @@ static struct rnic_dev *dev_alloc(void)
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(ibdev->node_desc, "rdma_mpa software RNIC",
 		sizeof(ibdev->node_desc));
-	rnic_verbs_init(ibdev);
+	ib_set_device_ops(ibdev, &ib_ops);
+	/* The provider's doorbell. */
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	return dev;
 
 free_stats:
@@ -310,7 +353,7 @@ static int catch_up(struct rnic_dev *dev)
 	mutex_unlock(&devs_lock);
 	if (!ret && ib_device_try_get(&dev->ibdev)) {
 		rnic_port_rename_event(dev);
-		rnic_port_address_event(dev);
+		rnic_dev_address_event(dev);
 		rnic_port_link_catch_up(dev);
 		ib_device_put(&dev->ibdev);
 	}
@@ -361,48 +404,3 @@ dealloc:
 	return ret;
 }
 
-/**
- * rnic_dev_query() - what the device can do
- * @ibdev:	the device
- * @attr:	filled; zeroed by ib_core
- * @udata:	user request and response, nothing of ours
- *
- * Return: 0 or -EINVAL.
- */
-int rnic_dev_query(struct ib_device *ibdev, struct ib_device_attr *attr,
-		   struct ib_udata *udata)
-{
-	if (udata && (udata->inlen || udata->outlen))
-		return -EINVAL;
-	attr->sys_image_guid = ibdev->node_guid;
-	/* What ib_umem_get() pins; each page is a block at most. */
-	attr->max_mr_size = (u64)U32_MAX << PAGE_SHIFT;
-	attr->page_size_cap = PAGE_SIZE;
-	attr->max_qp = RNIC_MAX_QP;
-	attr->max_qp_wr = RNIC_MAX_QP_WR;
-	attr->max_send_sge = RNIC_MAX_SGE;
-	attr->max_recv_sge = RNIC_MAX_SGE;
-	attr->max_sge_rd = 1;
-	attr->max_sgl_rd = 1;
-	attr->max_cq = RNIC_MAX_CQ;
-	attr->max_cqe = RNIC_MAX_CQE;
-	attr->max_mr = RNIC_MAX_MR;
-	attr->max_pd = RNIC_MAX_PD;
-	attr->max_qp_rd_atom = RNIC_MAX_RD_ATOM;
-	attr->max_qp_init_rd_atom = RNIC_MAX_RD_ATOM;
-	attr->max_res_rd_atom = RNIC_MAX_RD_ATOM * RNIC_MAX_QP;
-	attr->atomic_cap = IB_ATOMIC_NONE;
-	attr->max_srq = RNIC_MAX_SRQ;
-	attr->max_srq_wr = RNIC_MAX_QP_WR;
-	attr->max_srq_sge = RNIC_MAX_SGE;
-	attr->max_fast_reg_page_list_len = RNIC_MAX_FASTREG_PAGES;
-	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
-	/*
-	 * Fast registration and invalidation are for kernel consumers, who look
-	 * at ib_core's own copy. The user's provider cannot do either, and gets
-	 * Send with Invalidate wrong.
-	 */
-	if (attr == &ibdev->attrs)
-		attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
-	return 0;
-}

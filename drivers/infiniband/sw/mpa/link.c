@@ -10,7 +10,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_netlink.h>
 
-#include "dev.h"
+#include "device.h"
 
 /* Does TCP over this kind of network device reach other hosts, or us? */
 static bool suitable(const struct net_device *ndev)
@@ -64,7 +64,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		with_device(ndev, rnic_port_link_event);
 		break;
 	case NETDEV_CHANGEADDR:
-		with_device(ndev, rnic_port_address_event);
+		with_device(ndev, rnic_dev_address_event);
 		break;
 	case NETDEV_CHANGENAME:
 		with_device(ndev, rnic_port_rename_event);

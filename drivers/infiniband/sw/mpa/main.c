@@ -5,9 +5,9 @@
 #include <linux/module.h>
 #include <linux/stringify.h>
 
-#include "chunk.h"
-#include "dev.h"
-#include "qp.h"
+#include "core/wq.h"
+#include "device.h"
+#include "tcp/chunk.h"
 
 static int __init rnic_init(void)
 {
@@ -16,16 +16,16 @@ static int __init rnic_init(void)
 	ret = rnic_chunk_init();
 	if (ret)
 		return ret;
-	ret = rnic_io_init();
+	ret = rnic_wq_init();
 	if (ret)
 		goto chunk_exit;
 	ret = rnic_link_init();
 	if (ret)
-		goto io_exit;
+		goto wq_exit;
 	return 0;
 
-io_exit:
-	rnic_io_exit();
+wq_exit:
+	rnic_wq_exit();
 chunk_exit:
 	rnic_chunk_exit();
 	return ret;
@@ -35,7 +35,7 @@ static void __exit rnic_exit(void)
 {
 	rnic_link_exit();
 	rnic_dev_remove_all();
-	rnic_io_exit();
+	rnic_wq_exit();
 	rnic_chunk_exit();
 }
 

@@ -26,7 +26,7 @@
 #include <rdma/ib_verbs.h>
 #include <compat/ethtool.h>
 
-#include "dev.h"
+#include "device.h"
 
 /* Where the tag is in the GID: the interface id. */
 #define TAG_OFFSET	8
@@ -218,25 +218,6 @@ void rnic_port_detach(struct rnic_dev *dev)
 	netdev_put(ndev, &dev->ndev_tracker);
 }
 
-/**
- * rnic_dev_netdev() - the network device
- * @dev:	the device
- *
- * Any context.
- *
- * Return: the network device, for dev_put(), or NULL when it is gone.
- */
-struct net_device *rnic_dev_netdev(struct rnic_dev *dev)
-{
-	struct net_device *ndev;
-
-	rcu_read_lock();
-	ndev = rcu_dereference(dev->ndev);
-	dev_hold(ndev);
-	rcu_read_unlock();
-	return ndev;
-}
-
 static void dispatch(struct rnic_dev *dev, enum ib_event_type type)
 {
 	struct ib_event event = {
@@ -286,19 +267,30 @@ void rnic_port_link_catch_up(struct rnic_dev *dev)
 }
 
 /**
- * rnic_port_address_event() - the MAC changed, and the GID with it
+ * rnic_port_take_gid() - the MAC changed, and the GID with it
  * @dev:	the device, registered; the caller has a reference
  *
  * The node GUID stays: it is the device's name for life. Caller holds RTNL.
+ *
+ * Return: false when there is no network device any more.
  */
-void rnic_port_address_event(struct rnic_dev *dev)
+bool rnic_port_take_gid(struct rnic_dev *dev)
 {
 	struct net_device *ndev = rtnl_dereference(dev->ndev);
 
-	if (!ndev)
-		return;
-	take_gid(dev, ndev);
-	rnic_dev_set_apart(dev);
+	if (ndev)
+		take_gid(dev, ndev);
+	return ndev;
+}
+
+/**
+ * rnic_port_tell_gid() - report that the GID changed
+ * @dev:	the device, registered; the caller has a reference
+ *
+ * Context: process.
+ */
+void rnic_port_tell_gid(struct rnic_dev *dev)
+{
 	dispatch(dev, IB_EVENT_GID_CHANGE);
 }
 

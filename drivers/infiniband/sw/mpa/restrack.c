@@ -10,10 +10,9 @@
 #include <net/netlink.h>
 #include <rdma/restrack.h>
 
-#include "dev.h"
-#include "ep.h"
-#include "qp.h"
-#include "stream.h"
+#include "core/dev.h"
+#include "qp/qp.h"
+#include "tcp/stream.h"
 #include "verbs.h"
 
 struct show {
@@ -48,14 +47,14 @@ static int put_data_path(struct sk_buff *msg, const struct rnic_qp *qp, const st
 	return 0;
 }
 
-static int put_connection(struct sk_buff *msg, struct rnic_qp *qp, struct rnic_ep *ep)
+static int put_connection(struct sk_buff *msg, struct rnic_qp *qp, struct rnic_conn *conn)
 {
 	int ret = 0;
 
-	rnic_sock_lock(&ep->s);
-	if (READ_ONCE(qp->ep) == ep)
-		ret = put_data_path(msg, qp, &ep->s);
-	rnic_sock_unlock(&ep->s);
+	rnic_sock_lock(&conn->s);
+	if (READ_ONCE(qp->conn) == conn)
+		ret = put_data_path(msg, qp, &conn->s);
+	rnic_sock_unlock(&conn->s);
 	return ret;
 }
 
@@ -73,19 +72,19 @@ static int put_connection(struct sk_buff *msg, struct rnic_qp *qp, struct rnic_e
 int rnic_qp_show(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct rnic_qp *qp = rnic_qp(ibqp);
-	struct rnic_ep *ep = rnic_qp_ep(qp);
+	struct rnic_conn *conn = rnic_qp_conn(qp);
 	struct nlattr *table;
 	int ret = -EMSGSIZE;
 
-	if (!ep)
+	if (!conn)
 		return 0;
 	table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (table)
-		ret = put_connection(msg, qp, ep);
+		ret = put_connection(msg, qp, conn);
 	if (table && !ret)
 		nla_nest_end(msg, table);
 	else if (table)
 		nla_nest_cancel(msg, table);
-	rnic_ep_put(ep);
+	rnic_conn_put(conn);
 	return ret;
 }

@@ -6,9 +6,9 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
-#include <wire/startup.h>
 
-#include "dev.h"
+#include "device.h"
+#include "wire/startup.h"
 
 /* TCP takes no more. */
 #define KEEPALIVE_S_MAX	32767

@@ -1,47 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The table of operations, the small objects (contexts, protection domains),
- * and the responses of the user ABI.
+ * The verbs that answer user space: they look at its request, have the object made, and write
+ * the response of the user ABI <rdma/siw-abi.h>. The small objects, contexts and protection
+ * domains, are only here.
  */
-#include <rdma/ib_user_verbs.h>
 #include <rdma/ib_verbs.h>
-#include <rdma/iw_cm.h>
 #include <rdma/siw-abi.h>
 #include <rdma/uverbs_ioctl.h>
-#include <compat/verbs.h>
 
-#include "cm.h"
-#include "cq.h"
-#include "dev.h"
-#include "mr.h"
-#include "qp.h"
-#include "ring.h"
-#include "srq.h"
+#include "core/dev.h"
+#include "mem/mr.h"
+#include "mem/sgl.h"
+#include "qp/cq.h"
+#include "qp/qp.h"
+#include "qp/srq.h"
+#include "ring/ring.h"
 #include "verbs.h"
 
-/**
- * struct rnic_ucontext - a user's context
- * @ibuc:	what ib_core sees; allocated and freed by it
- */
-struct rnic_ucontext {
-	struct ib_ucontext ibuc;
-};
-
-/**
- * struct rnic_pd - a protection domain: only an identity
- * @ibpd:	what ib_core sees; allocated and freed by it
- */
-struct rnic_pd {
-	struct ib_pd ibpd;
-};
-
-/**
- * rnic_udata_uctx() - the user context of a call
- * @udata:	as ib_core gave it to an operation
- *
- * Return: the context, NULL when the caller is in the kernel.
- */
-struct ib_ucontext *rnic_udata_uctx(struct ib_udata *udata)
+/* The user context of a call, NULL when the caller is in the kernel. */
+static struct ib_ucontext *find_uctx(struct ib_udata *udata)
 {
 	struct rnic_ucontext *uctx;
 
@@ -57,84 +34,58 @@ static int respond(struct ib_udata *udata, void *resp, size_t size)
 }
 
 /**
- * rnic_verbs_qp_uresp() - tell user space about a new QP
- * @udata:	the call
- * @qpn:	QP number
- * @sq:		its send queue
- * @rq:		its receive queue; NULL or not initialised when it uses an SRQ
+ * rnic_query_device() - ib_device_ops.query_device
+ * @ibdev:	the device
+ * @attr:	filled; zeroed by ib_core
+ * @udata:	user request and response, nothing of ours
  *
- * The provider refuses SIW_INVAL_UOBJ_KEY for a receive queue it will not map
- * anyway; 0 will do.
- *
- * Return: 0, -EINVAL or -EFAULT.
+ * Return: 0 or -EINVAL.
  */
-int rnic_verbs_qp_uresp(struct ib_udata *udata, u32 qpn,
-			const struct rnic_sq *sq, const struct rnic_rq *rq)
+int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata)
 {
-	struct siw_uresp_create_qp resp = {
-		.qp_id = qpn,
-		.num_sqe = sq->size,
-		.sq_key = rnic_rmem_key(&sq->mem),
-	};
-
-	if (rq && rq->ring) {
-		resp.num_rqe = rq->size;
-		resp.rq_key = rnic_rmem_key(&rq->mem);
-	}
-	return respond(udata, &resp, sizeof(resp));
+	if (udata && (udata->inlen || udata->outlen))
+		return -EINVAL;
+	attr->sys_image_guid = ibdev->node_guid;
+	/* What ib_umem_get() pins; each page is a block at most. */
+	attr->max_mr_size = (u64)U32_MAX << PAGE_SHIFT;
+	attr->page_size_cap = PAGE_SIZE;
+	attr->max_qp = RNIC_MAX_QP;
+	attr->max_qp_wr = RNIC_MAX_QP_WR;
+	attr->max_send_sge = RNIC_MAX_SGE;
+	attr->max_recv_sge = RNIC_MAX_SGE;
+	attr->max_sge_rd = 1;
+	attr->max_sgl_rd = 1;
+	attr->max_cq = RNIC_MAX_CQ;
+	attr->max_cqe = RNIC_MAX_CQE;
+	attr->max_mr = RNIC_MAX_MR;
+	attr->max_pd = RNIC_MAX_PD;
+	attr->max_qp_rd_atom = RNIC_MAX_RD_ATOM;
+	attr->max_qp_init_rd_atom = RNIC_MAX_RD_ATOM;
+	attr->max_res_rd_atom = RNIC_MAX_RD_ATOM * RNIC_MAX_QP;
+	attr->atomic_cap = IB_ATOMIC_NONE;
+	attr->max_srq = RNIC_MAX_SRQ;
+	attr->max_srq_wr = RNIC_MAX_QP_WR;
+	attr->max_srq_sge = RNIC_MAX_SGE;
+	attr->max_fast_reg_page_list_len = RNIC_MAX_FASTREG_PAGES;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+	/*
+	 * Fast registration and invalidation are for kernel consumers, who look
+	 * at ib_core's own copy. The user's provider cannot do either, and gets
+	 * Send with Invalidate wrong.
+	 */
+	if (attr == &ibdev->attrs)
+		attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
+	return 0;
 }
 
 /**
- * rnic_verbs_cq_uresp() - tell user space about a new CQ
- * @udata:	the call
- * @cq:		the CQ
+ * rnic_alloc_ucontext() - ib_device_ops.alloc_ucontext
+ * @uctx:	the context, allocated by ib_core
+ * @udata:	its response
  *
- * Return: 0, -EINVAL or -EFAULT.
+ * Return: 0 or -errno.
  */
-int rnic_verbs_cq_uresp(struct ib_udata *udata, const struct rnic_cq *cq)
-{
-	struct siw_uresp_create_cq resp = {
-		.num_cqe = cq->ring.size,
-		.cq_key = rnic_rmem_key(&cq->ring.mem),
-	};
-
-	return respond(udata, &resp, sizeof(resp));
-}
-
-/**
- * rnic_verbs_srq_uresp() - tell user space about a new SRQ
- * @udata:	the call
- * @srq:	the SRQ
- *
- * Return: 0, -EINVAL or -EFAULT.
- */
-int rnic_verbs_srq_uresp(struct ib_udata *udata, const struct rnic_srq *srq)
-{
-	struct siw_uresp_create_srq resp = {
-		.num_rqe = srq->rq.size,
-		.srq_key = rnic_rmem_key(&srq->rq.mem),
-	};
-
-	return respond(udata, &resp, sizeof(resp));
-}
-
-/**
- * rnic_verbs_mr_uresp() - tell user space about a new memory region
- * @udata:	the call
- * @stag:	its STag
- *
- * The request asks for a key, which is not ours to promise; no provider does.
- *
- * Return: 0, -EINVAL or -EFAULT.
- */
-int rnic_verbs_mr_uresp(struct ib_udata *udata, u32 stag)
-{
-	struct siw_uresp_reg_mr resp = { .stag = stag };
-
-	return respond(udata, &resp, sizeof(resp));
-}
-
-static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
+int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	struct rnic_dev *dev = rnic_dev(uctx->device);
 	struct siw_uresp_alloc_ctx resp = { .dev_id = dev->ifindex };
@@ -148,104 +99,164 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	return ret;
 }
 
-static void dealloc_ucontext(struct ib_ucontext *uctx)
+/* ib_device_ops.dealloc_ucontext */
+void rnic_dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	rnic_dev_uncharge(rnic_dev(uctx->device), RNIC_OBJ_UCONTEXT);
 }
 
 /*
- * The device goes before its user does. Nothing to do: rings are ordinary
- * memory, and those mapped stay mapped until user space unmaps them.
+ * ib_device_ops.disassociate_ucontext: the device goes before its user does. Nothing to do:
+ * rings are ordinary memory, and those mapped stay mapped until user space unmaps them.
  */
-static void disassociate_ucontext(struct ib_ucontext *uctx)
+void rnic_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
 
-static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+/* ib_device_ops.alloc_pd */
+int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	return rnic_dev_charge(rnic_dev(pd->device), RNIC_OBJ_PD) ? 0 : -ENOMEM;
 }
 
-static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+/* ib_device_ops.dealloc_pd */
+int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	rnic_dev_uncharge(rnic_dev(pd->device), RNIC_OBJ_PD);
 	return 0;
 }
 
-COMPAT_REG_USER_MR(reg_user_mr, rnic_mr_reg_user)
+static int respond_cq(struct ib_udata *udata, const struct rnic_cq *cq)
+{
+	struct siw_uresp_create_cq resp = {
+		.num_cqe = cq->ring.size,
+		.cq_key = rnic_rmem_key(&cq->ring.mem),
+	};
 
-static const struct ib_device_ops ib_ops = {
-	.owner = THIS_MODULE,
-	.driver_id = RDMA_DRIVER_SIW,
-	.uverbs_abi_ver = SIW_ABI_VERSION,
-	.device_group = &rnic_settings_group,
-
-	.query_device = rnic_dev_query,
-	.dealloc_driver = rnic_dev_dealloc,
-	.query_port = rnic_port_query,
-	.query_gid = rnic_port_query_gid,
-	.query_pkey = rnic_port_query_pkey,
-	.get_port_immutable = rnic_port_immutable,
-	.get_netdev = rnic_port_get_netdev,
-	.alloc_hw_port_stats = rnic_stats_alloc_port,
-	.get_hw_stats = rnic_stats_get,
-
-	.alloc_ucontext = alloc_ucontext,
-	.dealloc_ucontext = dealloc_ucontext,
-	.disassociate_ucontext = disassociate_ucontext,
-	.mmap = rnic_rmem_mmap,
-	.mmap_free = rnic_rmem_mmap_free,
-	.alloc_pd = alloc_pd,
-	.dealloc_pd = dealloc_pd,
-
-	.create_cq = rnic_cq_create,
-	.destroy_cq = rnic_cq_destroy,
-	.poll_cq = rnic_cq_poll,
-	.req_notify_cq = rnic_cq_req_notify,
-
-	.create_srq = rnic_srq_create,
-	.modify_srq = rnic_srq_modify,
-	.query_srq = rnic_srq_query,
-	.destroy_srq = rnic_srq_destroy,
-	.post_srq_recv = rnic_srq_post_recv,
-
-	.create_qp = rnic_qp_create,
-	.modify_qp = rnic_qp_modify,
-	.query_qp = rnic_qp_query,
-	.destroy_qp = rnic_qp_destroy,
-	.fill_res_qp_entry = rnic_qp_show,
-	.post_send = rnic_post_send,
-	.post_recv = rnic_post_recv,
-
-	.get_dma_mr = rnic_mr_get_dma,
-	.reg_user_mr = reg_user_mr,
-	.alloc_mr = rnic_mr_alloc,
-	.map_mr_sg = rnic_mr_map_sg,
-	.dereg_mr = rnic_mr_dereg,
-
-	.iw_connect = rnic_cm_connect,
-	.iw_accept = rnic_cm_accept,
-	.iw_reject = rnic_cm_reject,
-	.iw_create_listen = rnic_cm_create_listen,
-	.iw_destroy_listen = rnic_cm_destroy_listen,
-	.iw_add_ref = rnic_qp_add_ref,
-	.iw_rem_ref = rnic_qp_rem_ref,
-	.iw_get_qp = rnic_qp_find,
-
-	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ibcq),
-	INIT_RDMA_OBJ_SIZE(ib_pd, rnic_pd, ibpd),
-	INIT_RDMA_OBJ_SIZE(ib_qp, rnic_qp, ibqp),
-	INIT_RDMA_OBJ_SIZE(ib_srq, rnic_srq, ibsrq),
-	INIT_RDMA_OBJ_SIZE(ib_ucontext, rnic_ucontext, ibuc),
-};
+	return respond(udata, &resp, sizeof(resp));
+}
 
 /**
- * rnic_verbs_init() - give a device its operations
- * @ibdev:	the device, not registered yet
+ * rnic_create_cq() - ib_device_ops.create_cq
+ * @ibcq:	the CQ, zeroed by ib_core
+ * @attr:	what is wanted; the completion vector makes no difference
+ * @maker:	the user, NULL for kernel consumers
+ *
+ * Return: 0 or -errno.
  */
-void rnic_verbs_init(struct ib_device *ibdev)
+int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct compat_cq_maker *maker)
 {
-	ib_set_device_ops(ibdev, &ib_ops);
-	/* The provider's doorbell. */
-	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	struct ib_udata *udata = compat_cq_udata(maker);
+	int ret;
+
+	ret = rnic_cq_create(ibcq, attr, find_uctx(udata));
+	if (ret || !udata)
+		return ret;
+	ret = respond_cq(udata, rnic_cq(ibcq));
+	if (ret)
+		rnic_cq_destroy(ibcq, udata);
+	return ret;
+}
+
+static int respond_srq(struct ib_udata *udata, const struct rnic_srq *srq)
+{
+	struct siw_uresp_create_srq resp = {
+		.num_rqe = srq->rq.size,
+		.srq_key = rnic_rmem_key(&srq->rq.mem),
+	};
+
+	return respond(udata, &resp, sizeof(resp));
+}
+
+/**
+ * rnic_create_srq() - ib_device_ops.create_srq
+ * @ibsrq:	the SRQ, zeroed by ib_core
+ * @init:	what is wanted; what there is, afterwards
+ * @udata:	user request and response, NULL for kernel consumers
+ *
+ * Return: 0 or -errno.
+ */
+int rnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
+{
+	int ret;
+
+	ret = rnic_srq_create(ibsrq, init, find_uctx(udata));
+	if (ret || !udata)
+		return ret;
+	ret = respond_srq(udata, rnic_srq(ibsrq));
+	if (ret)
+		rnic_srq_destroy(ibsrq, udata);
+	return ret;
+}
+
+/*
+ * The provider refuses SIW_INVAL_UOBJ_KEY for a receive queue it will not map anyway; 0 will
+ * do. A queue pair with a shared receive queue has none of its own.
+ */
+static int respond_qp(struct ib_udata *udata, const struct rnic_qp *qp)
+{
+	struct siw_uresp_create_qp resp = {
+		.qp_id = qp->ibqp.qp_num,
+		.num_sqe = qp->sq.size,
+		.sq_key = rnic_rmem_key(&qp->sq.mem),
+	};
+
+	if (qp->rq.ring) {
+		resp.num_rqe = qp->rq.size;
+		resp.rq_key = rnic_rmem_key(&qp->rq.mem);
+	}
+	return respond(udata, &resp, sizeof(resp));
+}
+
+/**
+ * rnic_create_qp() - ib_device_ops.create_qp
+ * @ibqp:	zeroed, allocated by ib_core
+ * @attr:	what is wanted; @attr->cap is set to what was granted
+ * @udata:	the user's response buffer, or NULL
+ *
+ * Context: process.
+ * Return: 0 or -errno.
+ */
+int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
+{
+	int ret;
+
+	ret = rnic_qp_create(ibqp, attr, find_uctx(udata));
+	if (ret || !udata)
+		return ret;
+	ret = respond_qp(udata, rnic_qp(ibqp));
+	if (ret)
+		rnic_destroy_qp(ibqp, udata);
+	return ret;
+}
+
+/**
+ * rnic_reg_user_mr() - ib_device_ops.reg_user_mr
+ * @pd:		protection domain
+ * @start:	user address
+ * @len:	bytes
+ * @iova:	address by which work requests and peers name @start
+ * @access:	IB_ACCESS_* rights to grant
+ * @udata:	user request and response; NULL from ib_reg_user_mr()
+ *
+ * The request asks for a key, which is not ours to promise; no provider does.
+ *
+ * Return: the region or an ERR_PTR().
+ */
+struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
+			       struct ib_udata *udata)
+{
+	struct ib_mr *ibmr = rnic_mr_reg_user(pd, start, len, iova, access);
+	struct siw_uresp_reg_mr resp = {};
+	int ret;
+
+	if (IS_ERR(ibmr) || !udata)
+		return ibmr;
+	resp.stag = ibmr->lkey;
+	ret = respond(udata, &resp, sizeof(resp));
+	if (!ret)
+		return ibmr;
+	rnic_mr_dereg(ibmr, udata);
+	return ERR_PTR(ret);
 }

@@ -1,37 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The ib_device_ops table, and the responses of the user ABI.
+ * Operations of ib_device_ops that are not a room's own: those that answer user space, and a
+ * queue pair's as the verbs see it.
  */
 #ifndef _RNIC_VERBS_H
 #define _RNIC_VERBS_H
 
 #include <rdma/ib_verbs.h>
+#include <compat/verbs.h>
 
-struct rnic_cq;
-struct rnic_rq;
-struct rnic_sq;
-struct rnic_srq;
+/**
+ * struct rnic_ucontext - a user's context
+ * @ibuc:	what ib_core sees; allocated and freed by it
+ */
+struct rnic_ucontext {
+	struct ib_ucontext ibuc;
+};
 
-void rnic_verbs_init(struct ib_device *ibdev);
+/**
+ * struct rnic_pd - a protection domain: only an identity
+ * @ibpd:	what ib_core sees; allocated and freed by it
+ */
+struct rnic_pd {
+	struct ib_pd ibpd;
+};
 
-/* Does a PD belong to the kernel? */
-static inline bool rnic_pd_is_kernel(const struct ib_pd *pd)
-{
-	return rdma_is_kernel_res(&pd->res);
-}
+/* verbs.c */
+int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata);
+int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
+void rnic_dealloc_ucontext(struct ib_ucontext *uctx);
+void rnic_disassociate_ucontext(struct ib_ucontext *uctx);
+int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata);
+int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata);
+int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct compat_cq_maker *maker);
+int rnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata);
+int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
+struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
+			       struct ib_udata *udata);
 
-struct ib_ucontext *rnic_udata_uctx(struct ib_udata *udata);
+/* verbs_qp.c */
+int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_ucontext *uctx);
+int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
+int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 
-int rnic_verbs_qp_uresp(struct ib_udata *udata, u32 qpn,
-			const struct rnic_sq *sq, const struct rnic_rq *rq);
-int rnic_verbs_cq_uresp(struct ib_udata *udata, const struct rnic_cq *cq);
-int rnic_verbs_srq_uresp(struct ib_udata *udata, const struct rnic_srq *srq);
-int rnic_verbs_mr_uresp(struct ib_udata *udata, u32 stag);
-
-/* post.c */
-int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		   const struct ib_send_wr **bad_wr);
-int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		   const struct ib_recv_wr **bad_wr);
+/* restrack.c */
+int rnic_qp_show(struct sk_buff *msg, struct ib_qp *ibqp);
 
 #endif /* _RNIC_VERBS_H */

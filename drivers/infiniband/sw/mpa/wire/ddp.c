@@ -10,7 +10,8 @@
 #include <linux/string.h>
 #include <asm/byteorder.h>
 #include <compat/unaligned.h>
-#include <wire/ddp.h>
+
+#include "wire/ddp.h"
 
 #define CTRL_SIZE	sizeof(struct ddp_ctrl)
 #define READ_REQ_SIZE	sizeof(struct rdmap_read_req)

@@ -3,7 +3,7 @@
  * The one table of wire errors: what a Terminate says (RFC 5040 section 4.8,
  * RFC 5041 section 8.2, RFC 6581 section 8) and what counters call it.
  */
-#include <wire/err.h>
+#include "wire/err.h"
 
 #define MPA(c, n)		{ TERM_LAYER_LLP, TERM_LLP_MPA, c, n }
 #define DDP_T(c, n)	{ TERM_LAYER_DDP, TERM_DDP_TAGGED, c, n }

@@ -12,7 +12,8 @@
  */
 #include <linux/bits.h>
 #include <linux/stddef.h>
-#include <wire/machine.h>
+
+#include "wire/machine.h"
 
 #define DO(action)	BIT(MPA_DO_##action)
 #define TO(state, do)	{ .actions = (do), .next = MPA_##state }
@@ -56,11 +57,21 @@ static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 		[MPA_ON_CLOSED]		= TO(DONE, 0),
 		[MPA_ON_OCTETS]		= TO(DONE, 0),
 		[MPA_ON_ACCEPT]		= TO(OPERATING, DO(ATTACH) | DO(TELL) | DO(REPLY)),
+		[MPA_ON_ACCEPT_RTR]	= TO(WAIT_RTR, DO(ATTACH) | DO(TELL) | DO(REPLY)),
 		[MPA_ON_REJECT]		= TO(LINGER, DO(REJECT)),
 		[MPA_ON_LOCAL_ERROR]	= TO(LINGER, DO(REJECT)),
 		[MPA_ON_TIME_OVER]	= TO(LINGER, DO(REJECT)),
 		[MPA_ON_CONSUMER_GONE]	= TO(DONE, 0),
 		[MPA_ON_DEVICE_GONE]	= TO(DONE, 0),
+	},
+	/* The consumer was told already, so only the queue pair can end it. */
+	[MPA_WAIT_RTR] = {
+		[MPA_ON_RTR]		= TO(OPERATING, DO(OPEN)),
+		[MPA_ON_CLOSED]		= TO(OPERATING, DO(LOSE)),
+		[MPA_ON_BAD_FRAME]	= TO(OPERATING, DO(LOSE)),
+		[MPA_ON_TIME_OVER]	= TO(OPERATING, DO(LOSE)),
+		[MPA_ON_CONSUMER_GONE]	= TO(OPERATING, DO(LOSE)),
+		[MPA_ON_DEVICE_GONE]	= TO(OPERATING, DO(LOSE)),
 	},
 	/* All else is the queue pair's, its deadline too. */
 	[MPA_OPERATING] = {

@@ -21,7 +21,8 @@
 #include <linux/minmax.h>
 #include <linux/crc32c.h>
 #include <compat/unaligned.h>
-#include <wire/mpa.h>
+
+#include "wire/mpa.h"
 
 #define MARKER_MASK	(MPA_MARKER_SPACING - 1)
 /* Octets between two Markers. */

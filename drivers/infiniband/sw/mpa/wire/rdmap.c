@@ -14,7 +14,8 @@
 #include <linux/string.h>
 #include <asm/byteorder.h>
 #include <compat/unaligned.h>
-#include <wire/ddp.h>
+
+#include "wire/ddp.h"
 
 #define TERM_CTRL_SIZE	4
 #define TERM_LEN_SIZE	2

@@ -25,7 +25,8 @@
 #include <linux/types.h>
 #include <linux/string.h>
 #include <linux/minmax.h>
-#include <wire/recover.h>
+
+#include "wire/recover.h"
 
 #define MARKER_MASK	(MPA_MARKER_SPACING - 1)
 /* claimed() of a length no FPDU has: more than can ever be held. */

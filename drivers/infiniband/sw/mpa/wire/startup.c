@@ -16,7 +16,8 @@
 #include <linux/minmax.h>
 #include <asm/byteorder.h>
 #include <compat/unaligned.h>
-#include <wire/startup.h>
+
+#include "wire/startup.h"
 
 #define HDR_SIZE	sizeof(struct mpa_frame_hdr)
 #define ENH_SIZE	sizeof(struct mpa_enhanced)

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What iw_cm asks for: connect, accept, reject; and the connection manager's part in the life
+ * of a device. What is reported to iw_cm is in event.c.
+ */
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <net/net_namespace.h>
+#include <rdma/iw_cm.h>
+
+#include "conn/cm.h"
+#include "conn/ep.h"
+#include "conn/rdmacm.h"
+#include "core/dev.h"
+#include "qp/qp.h"
+
+static void take_cm_id(struct rnic_ep *ep, struct iw_cm_id *cm_id)
+{
+	cm_id->add_ref(cm_id);
+	ep->cm_id = cm_id;
+}
+
+static void set_depths(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
+{
+	ep->own.ird = min_t(u32, param->ird, RNIC_MAX_RD_ATOM);
+	ep->own.ord = min_t(u32, param->ord, RNIC_MAX_RD_ATOM);
+}
+
+/* Return: 0, or -errno and no socket. */
+static int start_tcp(struct rnic_ep *ep)
+{
+	struct net_device *ndev = rnic_dev_netdev(ep->dev);
+	struct iw_cm_id *cm_id = ep->cm_id;
+	int ret;
+
+	if (!ndev)
+		return -ENODEV;
+	ret = rnic_sock_connect(&ep->conn.s, ndev, &cm_id->m_local_addr, &cm_id->m_remote_addr,
+				cm_id->tos_set ? cm_id->tos : -1, rnic_conn_sock_event);
+	if (!ret)
+		rnic_sock_keepalive(&ep->conn.s, READ_ONCE(ep->dev->set.keepalive_s));
+	dev_put(ndev);
+	return ret;
+}
+
+static bool pd_fits(const struct mpa_frame *f)
+{
+	return f->pd_len <= MPA_PD_MAX - (f->enhanced ? sizeof(struct mpa_enhanced) : 0);
+}
+
+static int set_pd(struct rnic_ep *ep, const void *pd, u16 len)
+{
+	if (!len)
+		return 0;
+	ep->pd = kmemdup(pd, len, RNIC_GFP);
+	if (!ep->pd)
+		return -ENOMEM;
+	ep->pd_len = len;
+	return 0;
+}
+
+static int take_qp(struct rnic_ep *ep, const struct iw_cm_id *cm_id, u32 qpn)
+{
+	struct ib_qp *ibqp = rnic_qp_find(&ep->dev->ibdev, qpn);
+
+	if (!ibqp)
+		return -EINVAL;
+	if (!rnic_rdmacm_owns(cm_id, ibqp)) {
+		rnic_qp_rem_ref(ibqp);
+		return -EPERM;
+	}
+	WRITE_ONCE(ep->conn.qp, rnic_qp(ibqp));
+	return 0;
+}
+
+/* What both sides need: a frame that holds the Private Data, and a queue pair. */
+static int prepare(struct rnic_ep *ep, const struct iw_cm_id *cm_id, const struct mpa_frame *f,
+		   const struct iw_cm_conn_param *param)
+{
+	int ret;
+
+	if (!pd_fits(f))
+		return -EINVAL;
+	ret = take_qp(ep, cm_id, param->qpn);
+	if (ret)
+		return ret;
+	return set_pd(ep, param->private_data, param->private_data_len);
+}
+
+static int begin_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
+{
+	int ret;
+
+	set_depths(ep, param);
+	mpa_request(&ep->req, &ep->own, param->private_data_len);
+	ret = prepare(ep, ep->cm_id, &ep->req, param);
+	if (ret)
+		return ret;
+	rnic_ep_join_qp(ep);
+	if (!rnic_qp_is_free(ep->conn.qp))
+		return -EINVAL;
+	/* To 127.0.0.1 rdma_cm takes any device, and that would be another host's. */
+	if (!net_eq(ep->dev->net, rnic_rdmacm_net(ep->cm_id)))
+		return -EADDRNOTAVAIL;
+	return start_tcp(ep);
+}
+
+/**
+ * rnic_cm_connect() - ib_device_ops.iw_connect
+ * @cm_id:	whom to tell
+ * @param:	queue pair, depths, Private Data
+ *
+ * Context: process, the caller's own.
+ * Return: 0 when TCP is on its way, -EPERM when the queue pair is somebody else's, another
+ * -errno otherwise.
+ */
+int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+{
+	struct rnic_ep *ep = rnic_ep_new(rnic_dev(cm_id->device), true, rnic_startup_work);
+	unsigned int noio;
+	int ret;
+
+	if (!ep)
+		return -ENOMEM;
+	rnic_ep_get(ep);
+	noio = rnic_ep_lock(ep);
+	take_cm_id(ep, cm_id);
+	ret = begin_connect(ep, param);
+	if (ret) {
+		rnic_cm_put_id(ep);
+		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
+	} else {
+		/* TCP may be through already, which was reported then. */
+		rnic_conn_arm(&ep->conn, READ_ONCE(ep->dev->set.startup_timeout_ms));
+	}
+	rnic_ep_unlock(ep, noio);
+	rnic_ep_put(ep);
+	return ret;
+}
+
+static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
+			  const struct iw_cm_conn_param *param)
+{
+	enum mpa_event event;
+	int status, ret;
+
+	if (ep->state != MPA_WAIT_CONSUMER)
+		return -ECONNABORTED;
+	event = rnic_startup_early(ep, &status);
+	if (event) {
+		rnic_startup(ep, event, status);
+		return -ECONNABORTED;
+	}
+	set_depths(ep, param);
+	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, false, param->private_data_len);
+	ret = prepare(ep, cm_id, &ep->rep, param);
+	if (ret) {
+		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
+		return ret;
+	}
+	rnic_ep_join_qp(ep);
+	take_cm_id(ep, cm_id);
+	ret = rnic_startup(ep, ep->agreed.rtr_frame ? MPA_ON_ACCEPT_RTR : MPA_ON_ACCEPT, 0);
+	if (ret)
+		rnic_cm_put_id(ep);
+	return ret;
+}
+
+/**
+ * rnic_cm_accept() - ib_device_ops.iw_accept
+ * @cm_id:	made by iw_cm for the request
+ * @param:	queue pair, depths, Private Data
+ *
+ * When it fails the peer is told by a rejecting Reply: iw_cm takes no other
+ * answer from the consumer after that.
+ *
+ * Context: process, the caller's own.
+ * Return: 0, or -errno (-ECONNABORTED: the peer or the deadline was faster; -EPERM: the
+ * queue pair is somebody else's).
+ */
+int rnic_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+{
+	struct rnic_ep *ep = rnic_rdmacm_find_answered(cm_id);
+	unsigned int noio;
+	int ret;
+
+	if (!ep)
+		return -ECONNABORTED;
+	noio = rnic_ep_lock(ep);
+	ret = accept_request(ep, cm_id, param);
+	rnic_ep_unlock(ep, noio);
+	rnic_ep_put(ep);
+	return ret;
+}
+
+/**
+ * rnic_cm_reject() - ib_device_ops.iw_reject
+ * @cm_id:	made by iw_cm for the request
+ * @pd:		Private Data for the peer
+ * @pd_len:	octets of it
+ *
+ * Context: process.
+ * Return: 0, also when the request is gone.
+ */
+int rnic_cm_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
+{
+	struct rnic_ep *ep = rnic_rdmacm_find_answered(cm_id);
+	unsigned int noio;
+
+	if (!ep)
+		return 0;
+	noio = rnic_ep_lock(ep);
+	if (ep->state == MPA_WAIT_CONSUMER) {
+		set_pd(ep, pd, pd_len);	/* better without than not at all */
+		rnic_startup(ep, MPA_ON_REJECT, 0);
+	}
+	rnic_ep_unlock(ep, noio);
+	rnic_ep_put(ep);
+	return 0;
+}
+
+/* Before the device is registered. */
+void rnic_cm_dev_init(struct rnic_dev *dev)
+{
+	spin_lock_init(&dev->cm.ep_lock);
+	INIT_LIST_HEAD(&dev->cm.eps);
+	atomic_set(&dev->cm.asked, 0);
+	rnic_room_init(dev);
+	xa_init_flags(&dev->cm.requests, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	init_waitqueue_head(&dev->cm.idle);
+}
+
+/* After its last user is gone. Context: process. */
+void rnic_cm_dev_gone(struct rnic_dev *dev)
+{
+	rnic_ep_kill_all(dev);
+	xa_destroy(&dev->cm.requests);
+}
+
+/**
+ * rnic_cm_dev_is_held() - may the device be called after it is gone?
+ * @dev:	the device
+ *
+ * Return: true while rdma_cm has a request of the device's.
+ */
+bool rnic_cm_dev_is_held(const struct rnic_dev *dev)
+{
+	return atomic_read(&dev->cm.asked);
+}
+
+/**
+ * rnic_cm_dev_release() - wait until nobody can call a device any more
+ * @dev:	the device, not registered any more
+ *
+ * Context: process. Mostly nobody can.
+ */
+void rnic_cm_dev_release(struct rnic_dev *dev)
+{
+	wait_var_event(&dev->cm.asked, !rnic_cm_dev_is_held(dev));
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Endpoints: one TCP connection from its first packet to its last. Here: the object, and who
+ * can find it or end it. How it gets from state to state is in startup.c, its end in linger.c;
+ * in between the queue pair owns the stream.
+ *
+ * Lifetime. The startup drops the base reference in MPA_DONE, after the socket was unhooked,
+ * so no callback can come any more. With the last reference the endpoint leaves the device's
+ * list, which is what a device that goes away waits for.
+ *
+ * Whoever ends an endpoint from outside holds none of its locks: it leaves an event in ep->cut
+ * and has the work run.
+ */
+#include <linux/slab.h>
+#include <rdma/iw_cm.h>
+
+#include "conn/ep.h"
+#include "conn/listen.h"
+#include "core/dev.h"
+#include "qp/qp.h"
+
+/* The socket is closed. */
+static void free_endpoint(struct rnic_conn *conn)
+{
+	struct rnic_ep *ep = container_of(conn, struct rnic_ep, conn);
+	struct rnic_dev *dev = ep->dev;
+
+	kfree(ep->frame);
+	kfree(ep->pd);
+	/* The device may be gone as soon as the list is empty and unlocked. */
+	spin_lock_bh(&dev->cm.ep_lock);
+	list_del(&ep->node);
+	if (list_empty(&dev->cm.eps))
+		wake_up_all(&dev->cm.idle);
+	spin_unlock_bh(&dev->cm.ep_lock);
+	kfree(ep);
+}
+
+/**
+ * rnic_ep_leave_qp() - undo rnic_ep_join_qp()
+ * @ep:	endpoint, @lock held
+ *
+ * The queue pair's own worker ends it from now on, or nobody needs to.
+ */
+void rnic_ep_leave_qp(struct rnic_ep *ep)
+{
+	spin_lock_bh(&ep->dev->cm.ep_lock);
+	list_del_init(&ep->of_qp);
+	spin_unlock_bh(&ep->dev->cm.ep_lock);
+}
+
+static void drop_qp(struct rnic_ep *ep)
+{
+	rnic_ep_leave_qp(ep);
+	if (ep->conn.qp)
+		rnic_qp_rem_ref(&ep->conn.qp->ibqp);
+	WRITE_ONCE(ep->conn.qp, NULL);
+}
+
+static void free_listener(struct kref *ref)
+{
+	struct rnic_listener *l = container_of(ref, struct rnic_listener, ref);
+
+	l->cm_id->rem_ref(l->cm_id);
+	kfree(l);
+}
+
+/* Context: process; the last reference of the cm_id may end it. */
+void rnic_listener_put(struct rnic_listener *l)
+{
+	kref_put(&l->ref, free_listener);
+}
+
+static void drop_listener(struct rnic_ep *ep)
+{
+	if (ep->listener)
+		rnic_listener_put(ep->listener);
+	WRITE_ONCE(ep->listener, NULL);
+}
+
+/**
+ * rnic_ep_unpublish() - drop the number by which iw_cm knows a request, and the listener
+ * @ep:	endpoint, @lock held
+ */
+void rnic_ep_unpublish(struct rnic_ep *ep)
+{
+	if (ep->id)
+		xa_erase(&ep->dev->cm.requests, ep->id);
+	ep->id = 0;
+	drop_listener(ep);
+}
+
+/* No startup frame is due any more, and iw_cm has the peer's Private Data. */
+void rnic_ep_drop_frame(struct rnic_ep *ep)
+{
+	kfree(ep->frame);
+	ep->frame = NULL;
+	ep->peer_pd = NULL;
+}
+
+/**
+ * rnic_ep_over() - no consumer and no queue pair any more
+ * @ep:	endpoint, @lock held
+ */
+void rnic_ep_over(struct rnic_ep *ep)
+{
+	rnic_ep_unpublish(ep);
+	drop_qp(ep);
+}
+
+/**
+ * rnic_ep_new() - an endpoint, on the device's list
+ * @dev:	device
+ * @initiator:	we connect
+ * @look:	its work
+ *
+ * Context: process.
+ * Return: the endpoint with its base reference, or NULL.
+ */
+struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, work_func_t look)
+{
+	struct rnic_ep *ep = kzalloc(sizeof(*ep), RNIC_GFP);
+
+	if (!ep)
+		return NULL;
+	ep->frame = kmalloc(MPA_FRAME_MAX, RNIC_GFP);
+	if (!ep->frame) {
+		kfree(ep);
+		return NULL;
+	}
+	rnic_conn_init(&ep->conn, look, free_endpoint);
+	mutex_init(&ep->lock);
+	INIT_LIST_HEAD(&ep->of_qp);
+	ep->dev = dev;
+	ep->initiator = initiator;
+	ep->state = initiator ? MPA_CONNECTING : MPA_WAIT_REQUEST;
+	ep->own.crc = READ_ONCE(dev->set.crc);
+	ep->own.markers = READ_ONCE(dev->set.markers);
+	ep->own.rev = READ_ONCE(dev->set.rev);
+	ep->own.rtr = READ_ONCE(dev->set.rtr);
+	ep->own.rtr_frame = READ_ONCE(dev->set.rtr_frame);
+	ep->own.ird_max = RNIC_MAX_RD_ATOM;
+	spin_lock_bh(&dev->cm.ep_lock);
+	list_add_tail(&ep->node, &dev->cm.eps);
+	spin_unlock_bh(&dev->cm.ep_lock);
+	return ep;
+}
+
+/**
+ * rnic_ep_publish() - give a Request a name that iw_cm can call it by
+ * @ep:	endpoint, @lock held
+ *
+ * iw_cm may drop the event without a word when the listener goes away. It never
+ * holds a pointer, so the deadline can end the endpoint at any time.
+ *
+ * Return: 0 or -errno.
+ */
+int rnic_ep_publish(struct rnic_ep *ep)
+{
+	int ret;
+
+	ret = xa_alloc_cyclic(&ep->dev->cm.requests, &ep->id, ep, XA_LIMIT(1, INT_MAX),
+			      &ep->dev->cm.next_id, RNIC_GFP);
+	return ret < 0 ? ret : 0;
+}
+
+/**
+ * rnic_ep_find() - the endpoint that iw_cm means
+ * @dev:	device
+ * @id:		its name
+ *
+ * Return: the endpoint with a reference, or NULL when it is gone.
+ */
+struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id)
+{
+	struct rnic_ep *ep;
+
+	xa_lock(&dev->cm.requests);
+	ep = xa_load(&dev->cm.requests, id);
+	if (ep)
+		rnic_ep_get(ep);	/* published: the base reference is there */
+	xa_unlock(&dev->cm.requests);
+	return ep;
+}
+
+/* Any context; the base reference or another one is held. */
+static void cut(struct rnic_ep *ep, enum mpa_event event)
+{
+	WRITE_ONCE(ep->cut, event);
+	rnic_conn_kick(&ep->conn);
+}
+
+/**
+ * rnic_ep_join_qp() - from now on who destroys the queue pair ends the startup
+ * @ep:	endpoint with @qp, @lock held
+ */
+void rnic_ep_join_qp(struct rnic_ep *ep)
+{
+	spin_lock_bh(&ep->dev->cm.ep_lock);
+	list_add_tail(&ep->of_qp, &ep->conn.qp->startups);
+	spin_unlock_bh(&ep->dev->cm.ep_lock);
+}
+
+/**
+ * rnic_ep_cut_qp() - end the startups for a queue pair that goes away
+ * @qp:	queue pair
+ *
+ * They end in rnic_startup_look(). Does not wait.
+ *
+ * Context: process.
+ */
+void rnic_ep_cut_qp(struct rnic_qp *qp)
+{
+	struct rnic_ep *ep;
+
+	spin_lock_bh(&qp->dev->cm.ep_lock);
+	list_for_each_entry(ep, &qp->startups, of_qp)
+		cut(ep, MPA_ON_CONSUMER_GONE);
+	spin_unlock_bh(&qp->dev->cm.ep_lock);
+}
+
+/**
+ * rnic_ep_cut_listener() - end what a listener's consumer was not asked about
+ * @l:	listener, which has no port any more
+ *
+ * As rnic_ep_cut_qp(). One that was evicted ends by itself.
+ *
+ * Context: process.
+ */
+void rnic_ep_cut_listener(struct rnic_listener *l)
+{
+	struct rnic_ep *ep;
+
+	spin_lock_bh(&l->dev->cm.ep_lock);
+	list_for_each_entry(ep, &l->silent.eps, place.node[RNIC_CROWD_LISTENER])
+		cut(ep, MPA_ON_CONSUMER_GONE);
+	spin_unlock_bh(&l->dev->cm.ep_lock);
+}
+
+/* One after the other to the end of the list. Return: there was one not yet told. */
+static bool kill_next(struct rnic_dev *dev)
+{
+	struct rnic_ep *ep;
+	bool held = false;
+
+	spin_lock_bh(&dev->cm.ep_lock);
+	ep = list_first_entry_or_null(&dev->cm.eps, struct rnic_ep, node);
+	if (ep && READ_ONCE(ep->cut) != MPA_ON_DEVICE_GONE) {
+		list_move_tail(&ep->node, &dev->cm.eps);
+		WRITE_ONCE(ep->cut, MPA_ON_DEVICE_GONE);
+		held = kref_get_unless_zero(&ep->conn.ref);
+	} else {
+		ep = NULL;
+	}
+	spin_unlock_bh(&dev->cm.ep_lock);
+	if (held) {
+		rnic_conn_kick(&ep->conn);
+		rnic_ep_put(ep);
+	}
+	return ep;
+}
+
+/**
+ * rnic_ep_kill_all() - end what is left on a device, and wait for it
+ * @dev:	device without queue pairs and listeners
+ *
+ * Context: process.
+ */
+void rnic_ep_kill_all(struct rnic_dev *dev)
+{
+	while (kill_next(dev))
+		;
+	wait_event(dev->cm.idle, list_empty_careful(&dev->cm.eps));
+	/* Whoever emptied the list may still hold the lock. */
+	spin_lock_bh(&dev->cm.ep_lock);
+	spin_unlock_bh(&dev->cm.ep_lock);
+}

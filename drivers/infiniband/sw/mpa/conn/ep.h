@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Endpoints: one TCP connection from its first packet to its last.
+ */
+#ifndef _RNIC_EP_H
+#define _RNIC_EP_H
+
+#include <linux/mutex.h>
+#include <linux/sched/mm.h>
+
+#include "conn/room.h"
+#include "tcp/conn.h"
+#include "wire/machine.h"
+#include "wire/startup.h"
+
+struct iw_cm_id;
+struct rnic_dev;
+struct rnic_listener;
+struct rnic_qp;
+
+/**
+ * struct rnic_ep - an endpoint
+ * @conn:	connection; the startup's reference to it goes in DONE
+ * @node:	entry in the device's list
+ * @cut:	MPA_ON_CONSUMER_GONE, _DEVICE_GONE or _EVICTED once somebody ends it; no lock
+ * @dev:	device; its list being empty is what lets it go
+ * @lock:	protects what follows; may be held when the socket lock is taken
+ * @state:	see wire/machine.h
+ * @initiator:	we connected
+ * @place:	a responder's until it is accepted or gone; under the device's ep_lock
+ * @cm_id:	whom to tell, with a reference; NULL before and after
+ * @listener:	where it came from, with a reference, until it is accepted or over
+ * @id:		how iw_cm names it until accepted or rejected; 0 when it does not
+ * @of_qp:	entry in @conn.qp's list of startups, under the device's ep_lock
+ * @own:	what we offered
+ * @req:	the Request sent or received
+ * @rep:	the Reply sent or received
+ * @agreed:	outcome
+ * @fault:	what a Terminate says that ends the startup
+ * @frame:	startup frame being received, NULL when none is due any more
+ * @have:	bytes of it
+ * @peer_pd:	the peer's Private Data, in @frame, valid with @req or @rep until Full
+ *		Operation; goes with @frame
+ * @pd:		our Private Data
+ * @pd_len:	bytes of it
+ * @until:	in jiffies, when a responder's startup, later lingering, is over in any case
+ */
+struct rnic_ep {
+	struct rnic_conn conn;
+	struct list_head node;
+	enum mpa_event cut;
+	struct rnic_dev *dev;
+	struct mutex lock; /* see above */
+	enum mpa_state state;
+	bool initiator;
+	struct rnic_place place;
+	struct iw_cm_id *cm_id;
+	struct rnic_listener *listener;
+	u32 id;
+	struct list_head of_qp;
+	struct mpa_offer own;
+	struct mpa_frame req;
+	struct mpa_frame rep;
+	struct mpa_agreed agreed;
+	enum wire_err fault;
+	u8 *frame;
+	u32 have;
+	const u8 *peer_pd;
+	void *pd;
+	u16 pd_len;
+	unsigned long until;
+};
+
+/*
+ * Without I/O while the lock is held: startups run one at a time, and what memory is
+ * reclaimed by may wait for one of them.
+ */
+static inline unsigned int rnic_ep_lock(struct rnic_ep *ep)
+{
+	mutex_lock(&ep->lock);
+	return memalloc_noio_save();
+}
+
+static inline void rnic_ep_unlock(struct rnic_ep *ep, unsigned int noio)
+{
+	memalloc_noio_restore(noio);
+	mutex_unlock(&ep->lock);
+}
+
+static inline struct rnic_ep *rnic_ep_get(struct rnic_ep *ep)
+{
+	rnic_conn_get(&ep->conn);
+	return ep;
+}
+
+/* Context: process; any when it is not the last reference. */
+static inline void rnic_ep_put(struct rnic_ep *ep)
+{
+	rnic_conn_put(&ep->conn);
+}
+
+/* ep.c */
+struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, work_func_t look);
+struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id);
+int rnic_ep_publish(struct rnic_ep *ep);
+void rnic_ep_unpublish(struct rnic_ep *ep);
+void rnic_ep_join_qp(struct rnic_ep *ep);
+void rnic_ep_leave_qp(struct rnic_ep *ep);
+void rnic_ep_drop_frame(struct rnic_ep *ep);
+void rnic_ep_over(struct rnic_ep *ep);
+void rnic_ep_cut_qp(struct rnic_qp *qp);
+void rnic_ep_cut_listener(struct rnic_listener *l);
+void rnic_ep_kill_all(struct rnic_dev *dev);
+void rnic_listener_put(struct rnic_listener *l);
+
+/* startup.c */
+int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status);
+
+/* watch.c */
+enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status);
+void rnic_startup_look(struct rnic_ep *ep);
+void rnic_startup_work(struct work_struct *work);
+
+/* frame.c */
+int rnic_frame_send(struct rnic_ep *ep, const struct mpa_frame *f, const void *pd);
+int rnic_frame_read(struct rnic_ep *ep, enum mpa_kind kind);
+
+/* linger.c */
+void rnic_linger_start(struct rnic_ep *ep);
+enum mpa_event rnic_linger_on(struct rnic_ep *ep);
+
+/* event.c: what an endpoint reports to iw_cm; @ep->lock held */
+int rnic_cm_request(struct rnic_ep *ep);
+void rnic_cm_reply(struct rnic_ep *ep, int status);
+void rnic_cm_established(struct rnic_ep *ep);
+void rnic_cm_close(struct rnic_ep *ep);
+void rnic_cm_put_id(struct rnic_ep *ep);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Listening: one TCP socket for all devices that listen on the same address.
+ */
+#ifndef _RNIC_LISTEN_H
+#define _RNIC_LISTEN_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+
+#include "core/dev.h"
+
+struct iw_cm_id;
+struct rnic_dev;
+struct rnic_lsock;
+
+/**
+ * struct rnic_listener - one device listening for one iw_cm_id
+ * @ref:	one while listening, one per connection that is not accepted or over yet
+ * @node:	entry in the listening socket's list, under the lock of all of them
+ * @ls:		the listening socket, or NULL: it hears nothing
+ * @dev:	device
+ * @cm_id:	whom to tell of requests, with a reference
+ * @silent:	its startups that wait for a Request, under @dev->cm.ep_lock
+ * @asked:	how many wait for the program, likewise
+ */
+struct rnic_listener {
+	struct kref ref;
+	struct list_head node;
+	struct rnic_lsock *ls;
+	struct rnic_dev *dev;
+	struct iw_cm_id *cm_id;
+	struct rnic_crowd silent;
+	u32 asked;
+};
+
+/* ib_device_ops.iw_create_listen, iw_destroy_listen */
+int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog);
+int rnic_cm_destroy_listen(struct iw_cm_id *cm_id);
+
+#endif

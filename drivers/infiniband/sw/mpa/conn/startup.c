@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The life of a connection, carried out (RFC 5044 section 7.1).
+ *
+ * Socket events, deadlines and those who end an endpoint only queue its work (watch.c). There,
+ * in a listener's work, and in calls of iw_cm's, with ep->lock held:
+ *
+ *	find_event()	what has happened, from what the socket shows (watch.c)
+ *	mpa_step()	what that means: the table in wire/machine.c
+ *	carry_out()	the actions, in order
+ *	enter()		the next state
+ *
+ * One deadline covers the whole startup (NEG-35), a nearer one the peer's Request. It
+ * also bounds how long a Request waits for the consumer, so a Request that iw_cm dropped
+ * is not kept.
+ */
+#include <linux/bitops.h>
+#include <rdma/iw_cm.h>
+
+#include "conn/ep.h"
+#include "core/dev.h"
+#include "qp/qp.h"
+#include "tcp/stream.h"
+#include "wire/ddp.h"
+
+/* Actions. Each returns 0, or -errno when it could not be done. */
+
+static int do_request(struct rnic_ep *ep, int status)
+{
+	return rnic_frame_send(ep, &ep->req, ep->pd);
+}
+
+/*
+ * RFC 6581 section 10: without the enhancements. The deadline goes on. The socket is the
+ * caller's, and only he can make one, so it is used again.
+ */
+static int do_retry(struct rnic_ep *ep, int status)
+{
+	ep->own.rev = 1;
+	mpa_request(&ep->req, &ep->own, ep->pd_len);
+	return rnic_sock_reconnect(&ep->conn.s, &ep->cm_id->m_remote_addr);
+}
+
+static int do_ask(struct rnic_ep *ep, int status)
+{
+	int ret = rnic_room_ask(ep);
+
+	if (ret)
+		rnic_stat_inc(ep->dev, RNIC_STAT_BACKLOG_OVERFLOW);
+	else
+		ret = rnic_ep_publish(ep);
+	return ret ? ret : rnic_cm_request(ep);
+}
+
+static int do_rtr(struct rnic_ep *ep, int status)
+{
+	struct mpa_frame f;
+
+	mpa_rtr_frame(&f, &ep->req, &ep->rep);
+	return rnic_frame_send(ep, &f, NULL);
+}
+
+/* The deadline of the startup goes on while the RtR frame is due. */
+static int do_attach(struct rnic_ep *ep, int status)
+{
+	ep->have = 0;
+	return rnic_qp_attach(ep->conn.qp, &ep->conn, &ep->agreed, false);
+}
+
+static int do_attach_open(struct rnic_ep *ep, int status)
+{
+	return rnic_qp_attach(ep->conn.qp, &ep->conn, &ep->agreed, true);
+}
+
+static int do_open(struct rnic_ep *ep, int status)
+{
+	rnic_qp_open(ep->conn.qp);
+	return 0;
+}
+
+static int do_lose(struct rnic_ep *ep, int status)
+{
+	rnic_qp_lost(ep->conn.qp, &ep->conn);
+	return 0;
+}
+
+/*
+ * The peer may think it is connected, and a queue pair that is attached is not
+ * taken back: it ends the connection, which the consumer is told.
+ */
+static int do_reply(struct rnic_ep *ep, int status)
+{
+	/* The next caller may see the Reply, and expect the place. */
+	rnic_room_leave(ep);
+	if (rnic_frame_send(ep, &ep->rep, ep->pd))
+		rnic_qp_lost(ep->conn.qp, &ep->conn);
+	return 0;
+}
+
+/*
+ * With the consumer's Private Data if it was the consumer who rejected. What TCP has of it
+ * arrives, however long that takes: without it the caller would take us for an old peer.
+ * A peer could have many that linger, so they are counted.
+ */
+static int do_reject(struct rnic_ep *ep, int status)
+{
+	ep->own.ird = RNIC_MAX_RD_ATOM;
+	ep->own.ord = 0;
+	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, true, status ? 0 : ep->pd_len);
+	ep->conn.graceful = !rnic_frame_send(ep, &ep->rep, ep->pd);
+	ep->conn.last_words = true;
+	rnic_room_rejected(ep);
+	return 0;
+}
+
+/* No queue pair has the stream yet: the Terminate is its first and last FPDU. */
+static int do_terminate(struct rnic_ep *ep, int status)
+{
+	u8 buf[RNIC_TERM_ROOM];
+	struct rdmap_term term;
+	struct mpa_tx mpa;
+
+	mpa_tx_init(&mpa, ep->agreed.tx_markers, ep->agreed.crc);
+	rdmap_term_init(&term, ep->fault, NULL, 0, 0);
+	ep->conn.last_words = true;
+	if (!rnic_sock_send(&ep->conn.s, buf, rnic_tx_terminate(&mpa, &term, buf)))
+		rnic_stat_inc(ep->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);
+	return 0;
+}
+
+static int do_tell(struct rnic_ep *ep, int status)
+{
+	if (ep->initiator)
+		rnic_cm_reply(ep, status);
+	else
+		rnic_cm_established(ep);
+	return 0;
+}
+
+static int do_close(struct rnic_ep *ep, int status)
+{
+	rnic_cm_close(ep);
+	return 0;
+}
+
+/* Unless TCP has all, and goes on with it by itself: see linger.c. */
+static int do_abort(struct rnic_ep *ep, int status)
+{
+	if (!ep->conn.graceful || ep->conn.tail_len)
+		rnic_sock_abort(&ep->conn.s);
+	return 0;
+}
+
+static int (*const actions[MPA_ACTIONS])(struct rnic_ep *ep, int status) = {
+	[MPA_DO_REQUEST]	= do_request,
+	[MPA_DO_RETRY]		= do_retry,
+	[MPA_DO_ASK]		= do_ask,
+	[MPA_DO_RTR]		= do_rtr,
+	[MPA_DO_ATTACH]		= do_attach,
+	[MPA_DO_ATTACH_OPEN]	= do_attach_open,
+	[MPA_DO_OPEN]		= do_open,
+	[MPA_DO_LOSE]		= do_lose,
+	[MPA_DO_REJECT]		= do_reject,
+	[MPA_DO_TERMINATE]	= do_terminate,
+	[MPA_DO_TELL]		= do_tell,
+	[MPA_DO_REPLY]		= do_reply,
+	[MPA_DO_CLOSE]		= do_close,
+	[MPA_DO_ABORT]		= do_abort,
+};
+
+/* In the order of their numbers; the first that fails is the last. */
+static int carry_out(struct rnic_ep *ep, unsigned long todo, int status)
+{
+	unsigned int action;
+	int ret;
+
+	for_each_set_bit(action, &todo, MPA_ACTIONS) {
+		ret = actions[action](ep, status);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Which counter an event moves during the startup, if any. */
+static void count(struct rnic_ep *ep, enum mpa_event event)
+{
+	switch (event) {
+	case MPA_ON_ACCEPT:
+	case MPA_ON_RTR:
+	case MPA_ON_ACCEPTED:
+	case MPA_ON_ACCEPTED_RTR:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_OK);
+		break;
+	case MPA_ON_REJECTED:
+	case MPA_ON_REJECT:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_REJECTED);
+		break;
+	case MPA_ON_OLD_PEER:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_FALLBACK);
+		break;
+	case MPA_ON_TIME_OVER:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_TIMEOUT);
+		break;
+	case MPA_ON_EVICTED:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_EVICTED);
+		break;
+	case MPA_ON_TCP_UP:
+	case MPA_ON_REQUEST:
+	case MPA_ON_ACCEPT_RTR:
+		break;
+	default:
+		rnic_stat_inc(ep->dev, RNIC_STAT_STARTUPS_FAILED);
+	}
+}
+
+/* The consumer was asked, and has what is left of the startup's time. */
+static void await_consumer(struct rnic_ep *ep)
+{
+	long left = ep->until - jiffies;
+
+	/* The peer was heard in time after all. */
+	cmpxchg(&ep->cut, MPA_ON_EVICTED, MPA_ON_NOTHING);
+	rnic_conn_arm(&ep->conn, left > 0 ? jiffies_to_msecs(left) : 0);
+}
+
+/*
+ * Full Operation: socket events go to the queue pair, which is attached, and iw_cm was told.
+ * What arrived before was reported to us, and the queue pair looks at it at once. It may set a
+ * deadline of its own.
+ */
+static void operate(struct rnic_ep *ep)
+{
+	rnic_conn_disarm(&ep->conn);
+	rnic_room_leave(ep);
+	rnic_ep_leave_qp(ep);
+	rnic_ep_drop_frame(ep);
+	rnic_ep_unpublish(ep);
+	rnic_sock_redirect(&ep->conn.s, rnic_qp_sock_event);
+	rnic_qp_begin(ep->conn.qp, &ep->conn);
+}
+
+/*
+ * The end: no event, no deadline, no base reference. The caller has a reference of its own.
+ * The socket itself goes with the last one. Unread bytes make TCP reset the connection then,
+ * which is right for a startup that failed.
+ */
+static void finish(struct rnic_ep *ep)
+{
+	if (ep->conn.s.sock)
+		rnic_sock_unhook(&ep->conn.s);
+	rnic_conn_disarm(&ep->conn);
+	rnic_room_leave(ep);
+	rnic_ep_over(ep);
+	rnic_conn_drop_tail(&ep->conn);
+	rnic_ep_put(ep);
+}
+
+static void enter(struct rnic_ep *ep, enum mpa_state state)
+{
+	WRITE_ONCE(ep->state, state);
+	switch (state) {
+	case MPA_WAIT_CONSUMER:
+		await_consumer(ep);
+		break;
+	case MPA_WAIT_RTR:
+		rnic_ep_unpublish(ep);
+		break;
+	case MPA_OPERATING:
+		operate(ep);
+		break;
+	case MPA_LINGER:
+		rnic_ep_over(ep);
+		rnic_linger_start(ep);
+		break;
+	case MPA_DONE:
+		finish(ep);
+		break;
+	default:
+		break;
+	}
+}
+
+/**
+ * rnic_startup() - do what an event demands
+ * @ep:		endpoint, @lock held; the caller has a reference of its own
+ * @event:	the event
+ * @status:	what to tell the consumer: 0, or why it failed
+ *
+ * What cannot be carried out becomes a local error, code 5 where there is a
+ * Terminate to carry it (P2P-41). No table row for that has an action that fails.
+ *
+ * Return: 0; -EINVAL when the event means nothing now; also another -errno when it
+ * became a local error.
+ */
+int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
+{
+	const struct mpa_step *step = mpa_step(ep->state, event);
+	int ret;
+
+	lockdep_assert_held(&ep->lock);
+	if (!step)
+		return -EINVAL;
+	ret = carry_out(ep, step->actions, status);
+	if (ret) {
+		ep->fault = WIRE_MPA_LOCAL;
+		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
+		return ret;
+	}
+	if (ep->state < MPA_OPERATING)
+		count(ep, event);
+	enter(ep, step->next);
+	return 0;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What has happened to a connection: an endpoint's work, which looks at the socket, at the
+ * deadline and at who ended it, and hands the event to startup.c.
+ */
+#include <linux/slab.h>
+
+#include "conn/ep.h"
+#include "core/dev.h"
+#include "qp/qp.h"
+#include "tcp/stream.h"
+
+/*
+ * iw_cm's events have one octet for the length of Private Data. What its consumer
+ * could not be given makes the frame an improper one (NEG-17).
+ */
+static bool too_much(const struct mpa_frame *f)
+{
+	return f->pd_len > U8_MAX;
+}
+
+/* What has happened? Each returns the event, and sets the status to tell. */
+
+static enum mpa_event tcp_progress(struct rnic_ep *ep, int *status)
+{
+	*status = -ECONNREFUSED;
+	if (rnic_sock_established(&ep->conn.s))
+		return MPA_ON_TCP_UP;
+	if (!rnic_sock_peer_closed(&ep->conn.s) && !rnic_sock_error(&ep->conn.s))
+		return MPA_ON_NOTHING;
+	/* Also a peer that accepted and closed before we looked. */
+	if (rnic_sock_error(&ep->conn.s))
+		*status = rnic_sock_error(&ep->conn.s);
+	return MPA_ON_TCP_FAILED;
+}
+
+/*
+ * A peer that knows revision 1 only closes on an enhanced Request, before it has
+ * said anything (P2P-46, P2P-47).
+ */
+static enum mpa_event stream_ended(struct rnic_ep *ep, int err, int *status)
+{
+	*status = err;
+	if (ep->state == MPA_WAIT_REPLY && ep->req.enhanced && !ep->have &&
+	    (err == -ECONNRESET || err == -EPIPE))
+		return MPA_ON_OLD_PEER;
+	return MPA_ON_CLOSED;
+}
+
+static enum mpa_event reply_arrived(struct rnic_ep *ep, int *status)
+{
+	if (mpa_frame_parse(&ep->rep, ep->frame, MPA_REPLY, &ep->peer_pd) ||
+	    too_much(&ep->rep)) {
+		memset(&ep->rep, 0, sizeof(ep->rep));
+		return MPA_ON_BAD_FRAME;
+	}
+	if (ep->rep.reject) {
+		*status = -ECONNREFUSED;
+		return MPA_ON_REJECTED;
+	}
+	ep->fault = mpa_conclude(&ep->agreed, &ep->own, &ep->req, &ep->rep);
+	if (ep->fault)
+		return MPA_ON_UNMATCHED;
+	*status = 0;
+	return ep->agreed.rtr_frame ? MPA_ON_ACCEPTED_RTR : MPA_ON_ACCEPTED;
+}
+
+/**
+ * rnic_startup_early() - did anything arrive before our Reply?
+ * @ep:		endpoint whose Request was received, @lock held
+ * @status:	set to what that means
+ *
+ * Return: MPA_ON_NOTHING, as it should be (DUAL-07), or what it was.
+ */
+enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status)
+{
+	*status = -ECONNRESET;
+	if (rnic_sock_unread(&ep->conn.s))
+		return MPA_ON_OCTETS;
+	return rnic_sock_peer_closed(&ep->conn.s) ? MPA_ON_CLOSED : MPA_ON_NOTHING;
+}
+
+static enum mpa_event request_arrived(struct rnic_ep *ep, int *status)
+{
+	enum mpa_event early = rnic_startup_early(ep, status);
+
+	if (mpa_frame_parse(&ep->req, ep->frame, MPA_REQUEST, &ep->peer_pd) ||
+	    too_much(&ep->req) || !mpa_request_acceptable(&ep->req, &ep->own))
+		return MPA_ON_BAD_FRAME;
+	return early ? early : MPA_ON_REQUEST;
+}
+
+static enum mpa_event rtr_arrived(struct rnic_ep *ep, int *status)
+{
+	struct mpa_frame f;
+	const u8 *pd;
+
+	return mpa_frame_parse(&f, ep->frame, MPA_RTR, &pd) ? MPA_ON_BAD_FRAME : MPA_ON_RTR;
+}
+
+static const struct {
+	enum mpa_kind kind;
+	enum mpa_event (*arrived)(struct rnic_ep *ep, int *status);
+} due[MPA_STATES] = {
+	[MPA_WAIT_REPLY]	= { MPA_REPLY, reply_arrived },
+	[MPA_WAIT_REQUEST]	= { MPA_REQUEST, request_arrived },
+	[MPA_WAIT_RTR]		= { MPA_RTR, rtr_arrived },
+};
+
+static enum mpa_event frame_progress(struct rnic_ep *ep, int *status)
+{
+	bool closed;
+	int ret, err;
+
+	rnic_sock_lock(&ep->conn.s);
+	ret = rnic_frame_read(ep, due[ep->state].kind);
+	if (ret > 0)
+		rnic_sock_charge(&ep->conn.s);
+	closed = rnic_sock_peer_closed(&ep->conn.s);
+	err = rnic_sock_error(&ep->conn.s);
+	rnic_sock_unlock(&ep->conn.s);
+	*status = -EPROTO;
+	if (ret < 0)
+		return MPA_ON_BAD_FRAME;
+	if (ret)
+		return due[ep->state].arrived(ep, status);
+	if (closed || err)
+		return stream_ended(ep, err ? err : -ECONNRESET, status);
+	return MPA_ON_NOTHING;
+}
+
+/*
+ * The RtR frame of the 2007 proposal (HIST-16) is due. The queue pair is attached, so its
+ * consumer may end it, or close: then what was posted before still waits for the frame.
+ */
+static enum mpa_event rtr_progress(struct rnic_ep *ep, int *status)
+{
+	if (rnic_qp_state(ep->conn.qp) == IB_QPS_ERR)
+		return MPA_ON_CONSUMER_GONE;
+	return frame_progress(ep, status);
+}
+
+/* The queue pair knows best what to do with the stream, its deadline too. */
+static enum mpa_event operation_progress(struct rnic_ep *ep)
+{
+	if (!rnic_conn_ended(&ep->conn)) {
+		rnic_qp_kick(ep->conn.qp);
+		return MPA_ON_NOTHING;
+	}
+	rnic_sock_redirect(&ep->conn.s, rnic_conn_sock_event);
+	return MPA_ON_ENDED;
+}
+
+static enum mpa_event find_event(struct rnic_ep *ep, int *status)
+{
+	switch (ep->state) {
+	case MPA_CONNECTING:
+		return tcp_progress(ep, status);
+	case MPA_WAIT_REPLY:
+	case MPA_WAIT_REQUEST:
+		return frame_progress(ep, status);
+	case MPA_WAIT_CONSUMER:
+		return rnic_startup_early(ep, status);
+	case MPA_WAIT_RTR:
+		return rtr_progress(ep, status);
+	case MPA_OPERATING:
+		return operation_progress(ep);
+	case MPA_LINGER:
+		return rnic_linger_on(ep);
+	default:
+		return MPA_ON_NOTHING;
+	}
+}
+
+/*
+ * Did somebody end it, or time? (For how long it lingers depends on what comes.)
+ *
+ * Return: yes, and it has.
+ */
+static bool cut_short(struct rnic_ep *ep)
+{
+	enum mpa_event cut = READ_ONCE(ep->cut);
+
+	if (cut && cut != MPA_ON_EVICTED && !rnic_startup(ep, cut, -ECONNABORTED))
+		return true;
+	return ep->state != MPA_LINGER && rnic_conn_expired(&ep->conn) &&
+	       !rnic_startup(ep, MPA_ON_TIME_OVER, -ETIMEDOUT);
+}
+
+/**
+ * rnic_startup_look() - what has happened to an endpoint, and what that demands
+ * @ep:	endpoint; the caller has a reference
+ *
+ * Context: rnic_startup_wq.
+ */
+void rnic_startup_look(struct rnic_ep *ep)
+{
+	unsigned int noio = rnic_ep_lock(ep);
+	enum mpa_event event;
+	int status = 0;
+
+	if (!cut_short(ep)) {
+		event = find_event(ep, &status);
+		/* Who has to give way is heard before. */
+		if (!event)
+			event = READ_ONCE(ep->cut);
+		if (event)
+			rnic_startup(ep, event, status);
+	}
+	rnic_ep_unlock(ep, noio);
+}
+
+/* The work of an endpoint. */
+void rnic_startup_work(struct work_struct *work)
+{
+	struct rnic_ep *ep = container_of(work, struct rnic_ep, conn.work);
+
+	rnic_startup_look(ep);
+	rnic_ep_put(ep);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The device: one network device seen as an RNIC.
+ */
+#ifndef _RNIC_DEV_H
+#define _RNIC_DEV_H
+
+#include <linux/atomic.h>
+#include <linux/gfp.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/siphash.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/stats.h"
+
+struct rnic_mr;
+
+/* Limits, as query_device reports them. */
+#define RNIC_MAX_QP		131072
+#define RNIC_MAX_QP_WR		32768
+#define RNIC_MAX_CQ		131072
+#define RNIC_MAX_CQE		1048576
+#define RNIC_MAX_SRQ		65536
+#define RNIC_MAX_PD		131072
+#define RNIC_MAX_MR		1048576
+#define RNIC_MAX_UCONTEXT	65536
+#define RNIC_MAX_FASTREG_PAGES	256
+#define RNIC_MAX_RD_ATOM	128
+#define RNIC_MAX_MSG_SIZE	U32_MAX
+
+/*
+ * For memory whose size or number user space or a peer decides. It is charged to the
+ * cgroup of who causes it. When there is no more he is refused, and nobody is killed.
+ */
+#define RNIC_GFP		(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+/**
+ * enum rnic_obj - kinds of objects with a limit per device
+ * @RNIC_OBJ_UCONTEXT: user contexts
+ * @RNIC_OBJ_PD: protection domains
+ * @RNIC_OBJ_CQ: completion queues
+ * @RNIC_OBJ_SRQ: shared receive queues
+ * @RNIC_OBJ_QP: queue pairs
+ * @RNIC_OBJ_MR: memory regions
+ * @RNIC_OBJ_N: number of kinds
+ */
+enum rnic_obj {
+	RNIC_OBJ_UCONTEXT,
+	RNIC_OBJ_PD,
+	RNIC_OBJ_CQ,
+	RNIC_OBJ_SRQ,
+	RNIC_OBJ_QP,
+	RNIC_OBJ_MR,
+	RNIC_OBJ_N
+};
+
+/**
+ * struct rnic_settings - what an administrator may choose for a device
+ * @crc:		ask the peer for CRCs
+ * @markers:		ask the peer for Markers
+ * @rev:		MPA revision of our Requests, 1 or 2
+ * @rtr:		RTR types offered, set of MPA_RTR_*; who offers none takes all
+ * @rtr_frame:		ask with, and take, an RtR frame at revision 1
+ * @startup_timeout_ms:	time for a whole startup, 100 to 600000
+ * @request_timeout_ms:	time for a peer's Request, 100 to 600000
+ * @keepalive_s:	idle seconds before TCP asks the peer; 0: as the sysctls say, -1: never
+ * @max_pending:	startups that may wait for the peer at once, and for programs, 1 to 65536
+ *
+ * Written through sysfs at any time, by field; read with READ_ONCE(). A
+ * connection takes over the values once, at its start.
+ */
+struct rnic_settings {
+	bool crc;
+	bool markers;
+	u8 rev;
+	u8 rtr;
+	bool rtr_frame;
+	u32 startup_timeout_ms;
+	u32 request_timeout_ms;
+	s32 keepalive_s;
+	u32 max_pending;
+};
+
+/* Sources are told apart by a hash, so that they cost no memory. */
+#define RNIC_SOURCES	256
+
+/**
+ * struct rnic_crowd - silent startups that have something in common
+ * @eps:	them, who has been silent longest first
+ * @n:		how many
+ */
+struct rnic_crowd {
+	struct list_head eps;
+	u32 n;
+};
+
+/**
+ * struct rnic_room - a device's room; under cm.ep_lock
+ * @all:	who waits for the peer: for its Request, or for its close after a reject
+ * @from:	the same by source
+ * @key:	of the hash of a source, which no peer can guess
+ * @asked:	how many wait for their program
+ */
+struct rnic_room {
+	struct rnic_crowd all;
+	struct rnic_crowd from[RNIC_SOURCES];
+	siphash_key_t key;
+	u32 asked;
+};
+
+/**
+ * struct rnic_cm_dev - the connection manager's room in a device
+ * @ep_lock:	protects @eps and @room
+ * @eps:	endpoints of this device
+ * @room:	responders in startup
+ * @asked:	requests that rdma_cm has and did not answer; the struct stays as long
+ * @requests:	endpoints that wait for the consumer, by the number iw_cm has
+ * @next_id:	where the search for such a number goes on
+ * @idle:	woken when @eps becomes empty
+ */
+struct rnic_cm_dev {
+	spinlock_t ep_lock; /* see above */
+	struct list_head eps;
+	struct rnic_room room;
+	atomic_t asked;
+	struct xarray requests;
+	u32 next_id;
+	wait_queue_head_t idle;
+};
+
+/**
+ * struct rnic_dev - a device
+ * @ibdev:	what ib_core sees; allocated with it
+ * @node:	entry in the list of all devices, which has a reference to the struct
+ *		(not the registration) until the device is reaped
+ * @dead:	taken down, only the struct is left
+ * @maker:	the task that is registering it, else NULL
+ * @unregister:	work that takes it down when @ndev goes, with a reference to the struct
+ * @ndev:	the network device, NULL once that or we are gone; read under RCU,
+ *		changed under RTNL
+ * @ndev_tracker: our reference to @ndev
+ * @net:	namespace of @ndev; no reference: valid while @ndev is there
+ * @ifindex:	of @ndev, constant
+ * @gid_lock:	protects @gid
+ * @gid:	the one GID, what rdma_cm finds in @ndev; changed under RTNL
+ * @tagged:	the GID has a tag of ours, for @ndev has no MAC, or another device the same;
+ *		under RTNL
+ * @speed:	enum ib_port_speed, as of the last link event
+ * @width:	enum ib_port_width, as of the last link event
+ * @port_state:	enum ib_port_state last reported by an event; under RTNL
+ * @qps:	QPN to struct rnic_qp
+ * @mrs:	STag index to struct rnic_mr, read under RCU
+ * @mr_epoch:	regions that were deregistered
+ * @streams:	connections that there were, for their numbers
+ * @dma_mr:	stands for the local DMA lkey (0) of kernel consumers
+ * @set:	settings
+ * @stats:	counters
+ * @num:	objects in existence, by enum rnic_obj
+ * @cm:		the connection manager's
+ */
+struct rnic_dev {
+	struct ib_device ibdev;
+	struct list_head node;
+	bool dead;
+	struct task_struct *maker;
+	struct work_struct unregister;
+	struct net_device __rcu *ndev;
+	netdevice_tracker ndev_tracker;
+	struct net *net;
+	int ifindex;
+	spinlock_t gid_lock; /* see above */
+	union ib_gid gid;
+	bool tagged;
+	u16 speed;
+	u8 width;
+	enum ib_port_state port_state;
+	struct xarray qps;
+	struct xarray mrs;
+	atomic64_t mr_epoch;
+	atomic64_t streams;
+	struct rnic_mr *dma_mr;
+	struct rnic_settings set;
+	struct rnic_stats __percpu *stats;
+	atomic_t num[RNIC_OBJ_N];
+	struct rnic_cm_dev cm;
+};
+
+/**
+ * rnic_dev() - the device around an ib_device of ours
+ * @ibdev:	the ib_device
+ *
+ * Return: the device.
+ */
+static inline struct rnic_dev *rnic_dev(const struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct rnic_dev, ibdev);
+}
+
+/**
+ * rnic_dev_made_here() - do we run on behalf of the device's registration?
+ * @dev:	the device
+ *
+ * Return: true within ib_register_device(), where each client of ib_core first sees it.
+ */
+static inline bool rnic_dev_made_here(const struct rnic_dev *dev)
+{
+	return READ_ONCE(dev->maker) == current;
+}
+
+/* Does a PD belong to the kernel? */
+static inline bool rnic_pd_is_kernel(const struct ib_pd *pd)
+{
+	return rdma_is_kernel_res(&pd->res);
+}
+
+/**
+ * rnic_dev_netdev() - the network device
+ * @dev:	the device
+ *
+ * Context: any.
+ * Return: the network device, for dev_put(), or NULL when it is gone.
+ */
+static inline struct net_device *rnic_dev_netdev(struct rnic_dev *dev)
+{
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(dev->ndev);
+	dev_hold(ndev);
+	rcu_read_unlock();
+	return ndev;
+}
+
+/* limits.c */
+bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj);
+void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj);
+
+#endif /* _RNIC_DEV_H */

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How many objects of each kind a device may have.
+ */
+#include "core/dev.h"
+
+static const int limits[RNIC_OBJ_N] = {
+	[RNIC_OBJ_UCONTEXT]	= RNIC_MAX_UCONTEXT,
+	[RNIC_OBJ_PD]		= RNIC_MAX_PD,
+	[RNIC_OBJ_CQ]		= RNIC_MAX_CQ,
+	[RNIC_OBJ_SRQ]		= RNIC_MAX_SRQ,
+	[RNIC_OBJ_QP]		= RNIC_MAX_QP,
+	[RNIC_OBJ_MR]		= RNIC_MAX_MR,
+};
+
+/**
+ * rnic_dev_charge() - count a new object
+ * @dev:	the device
+ * @obj:	its kind
+ *
+ * Return: false when there are as many as there may be.
+ */
+bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj)
+{
+	return atomic_add_unless(&dev->num[obj], 1, limits[obj]);
+}
+
+/**
+ * rnic_dev_uncharge() - an object is gone
+ * @dev:	the device
+ * @obj:	its kind
+ */
+void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj)
+{
+	WARN_ON_ONCE(atomic_dec_return(&dev->num[obj]) < 0);
+}

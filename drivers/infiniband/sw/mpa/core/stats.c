@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Counters: one row each, in the order of enum rnic_stat.
+ */
+#include <linux/build_bug.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/dev.h"
+
+static const struct rdma_stat_desc stat_descs[] = {
+	[RNIC_STAT_TX_FPDUS]	= { .name = "tx_fpdus" },
+	[RNIC_STAT_RX_FPDUS]	= { .name = "rx_fpdus" },
+	[RNIC_STAT_TX_OCTETS]	= { .name = "tx_octets" },
+	[RNIC_STAT_RX_OCTETS]	= { .name = "rx_octets" },
+	[RNIC_STAT_TX_MSG]	= { .name = "tx_write" },
+	[RNIC_STAT_TX_MSG + 1]	= { .name = "tx_read_request" },
+	[RNIC_STAT_TX_MSG + 2]	= { .name = "tx_read_response" },
+	[RNIC_STAT_TX_MSG + 3]	= { .name = "tx_send" },
+	[RNIC_STAT_TX_MSG + 4]	= { .name = "tx_send_inv" },
+	[RNIC_STAT_TX_MSG + 5]	= { .name = "tx_send_se" },
+	[RNIC_STAT_TX_MSG + 6]	= { .name = "tx_send_se_inv" },
+	[RNIC_STAT_TX_MSG + 7]	= { .name = "tx_terminate" },
+	[RNIC_STAT_RX_MSG]	= { .name = "rx_write" },
+	[RNIC_STAT_RX_MSG + 1]	= { .name = "rx_read_request" },
+	[RNIC_STAT_RX_MSG + 2]	= { .name = "rx_read_response" },
+	[RNIC_STAT_RX_MSG + 3]	= { .name = "rx_send" },
+	[RNIC_STAT_RX_MSG + 4]	= { .name = "rx_send_inv" },
+	[RNIC_STAT_RX_MSG + 5]	= { .name = "rx_send_se" },
+	[RNIC_STAT_RX_MSG + 6]	= { .name = "rx_send_se_inv" },
+	[RNIC_STAT_RX_MSG + 7]	= { .name = "rx_terminate" },
+	[RNIC_STAT_RX_CRC_ERRORS]	= { .name = "rx_crc_errors" },
+	[RNIC_STAT_RX_FRAMING_ERRORS]	= { .name = "rx_framing_errors" },
+	[RNIC_STAT_RX_HEADER_ERRORS]	= { .name = "rx_header_errors" },
+	[RNIC_STAT_RX_ACCESS_ERRORS]	= { .name = "rx_access_errors" },
+	[RNIC_STAT_RX_NO_RECEIVE]	= { .name = "rx_no_receive" },
+	[RNIC_STAT_STARTUPS_OK]		= { .name = "startups_ok" },
+	[RNIC_STAT_STARTUPS_FAILED]	= { .name = "startups_failed" },
+	[RNIC_STAT_STARTUPS_TIMEOUT]	= { .name = "startups_timeout" },
+	[RNIC_STAT_STARTUPS_FALLBACK]	= { .name = "startups_fallback" },
+	[RNIC_STAT_STARTUPS_REJECTED]	= { .name = "startups_rejected" },
+	[RNIC_STAT_STARTUPS_EVICTED]	= { .name = "startups_evicted" },
+	[RNIC_STAT_PENDING_OVERFLOW]	= { .name = "pending_overflow" },
+	[RNIC_STAT_BACKLOG_OVERFLOW]	= { .name = "backlog_overflow" },
+	[RNIC_STAT_CONN_RESET]		= { .name = "conn_reset" },
+	[RNIC_STAT_CQ_OVERFLOW]		= { .name = "cq_overflow" },
+	[RNIC_STAT_BAD_WQES]		= { .name = "bad_wqes" },
+	[RNIC_STAT_DOORBELLS]		= { .name = "doorbells" },
+	[RNIC_STAT_TX_HELD]		= { .name = "tx_held" },
+};
+
+static_assert(ARRAY_SIZE(stat_descs) == RNIC_STAT_N);
+
+/**
+ * rnic_stats_alloc_port() - what counters a port has
+ * @ibdev:	the device
+ * @port:	its port
+ *
+ * Return: room for their values, freed by ib_core; NULL without memory.
+ */
+struct rdma_hw_stats *rnic_stats_alloc_port(struct ib_device *ibdev, u32 port)
+{
+	return rdma_alloc_hw_stats_struct(stat_descs, RNIC_STAT_N, 0);
+}
+
+/**
+ * rnic_stats_get() - read the counters
+ * @ibdev:	the device
+ * @stats:	room for the values
+ * @port:	its port; 0 asks for counters of the device, there are none
+ * @index:	which one is wanted; all are read
+ *
+ * Return: how many were read, or -EINVAL.
+ */
+int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		   u32 port, int index)
+{
+	struct rnic_dev *dev = rnic_dev(ibdev);
+	int cpu, i;
+
+	if (!port || !stats)
+		return -EINVAL;
+	for (i = 0; i < RNIC_STAT_N; i++) {
+		u64 sum = 0;
+
+		for_each_possible_cpu(cpu)
+			sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->v[i]);
+		stats->value[i] = sum;
+	}
+	return RNIC_STAT_N;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The driver's two work queues.
+ */
+#include <linux/workqueue.h>
+
+#include "core/wq.h"
+
+struct workqueue_struct *rnic_wq;
+/*
+ * Startups, one at a time: calls leave and are reported in the order in which they were
+ * made. perftest pairs its queue pairs by that order, and mixes them up in any other.
+ * Without a high priority: iw_cm, which has the next turn, has none, and its workers take
+ * over without a switch.
+ */
+struct workqueue_struct *rnic_startup_wq;
+
+/**
+ * rnic_wq_init() - make the work queues
+ *
+ * Context: process; module start.
+ * Return: 0, or -ENOMEM.
+ */
+int rnic_wq_init(void)
+{
+	rnic_wq = alloc_workqueue("rdma_mpa", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!rnic_wq)
+		return -ENOMEM;
+	rnic_startup_wq = alloc_ordered_workqueue("rdma_mpa_startup", WQ_MEM_RECLAIM);
+	if (rnic_startup_wq)
+		return 0;
+	destroy_workqueue(rnic_wq);
+	return -ENOMEM;
+}
+
+/**
+ * rnic_wq_exit() - undo rnic_wq_init()
+ *
+ * Context: process; all devices are gone.
+ */
+void rnic_wq_exit(void)
+{
+	destroy_workqueue(rnic_startup_wq);
+	destroy_workqueue(rnic_wq);
+}

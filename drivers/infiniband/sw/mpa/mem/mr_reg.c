@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How memory regions come to be. There are three kinds: user memory, pinned by
+ * ib_umem; all of the kernel's memory, by address; and pages a kernel consumer
+ * names with a work request.
+ *
+ * Memory is kept as blocks of one size, the largest the pages allow, so that an
+ * access finds its block by a shift. Our device has no DMA: what ib_core calls
+ * a DMA address is a kernel virtual address.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rdma/ib_umem.h>
+#include <compat/verbs.h>
+
+#include "core/dev.h"
+#include "mem/mr.h"
+
+/* Of the 2^24 indexes of STags one in sixteen is used at most: a free one is soon drawn. */
+static_assert(16 * RNIC_MAX_MR <= BIT(24));
+
+/* Block sizes a region may be kept in. */
+#define BLOCK_SIZES	GENMASK(30, PAGE_SHIFT)
+
+/* kvcalloc() gives 2 GiB at most, which is the blocks of 512 GiB. Says nothing if it fails. */
+static struct bio_vec *blocks_alloc(u32 num)
+{
+	if (num <= INT_MAX / sizeof(struct bio_vec))
+		return kvcalloc(num, sizeof(struct bio_vec), RNIC_GFP);
+	return __vcalloc(num, sizeof(struct bio_vec), RNIC_GFP);
+}
+
+static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
+{
+	struct rnic_mr *mr = kzalloc(sizeof(*mr), RNIC_GFP);
+
+	if (!mr)
+		return NULL;
+	mr->kind = kind;
+	mr->blk_shift = PAGE_SHIFT;
+	mr->max_blk = max_blk;
+	spin_lock_init(&mr->lock);
+	refcount_set(&mr->refs, 1);
+	init_completion(&mr->idle);
+	if (!max_blk)
+		return mr;
+	mr->blk = blocks_alloc(max_blk);
+	if (mr->blk)
+		return mr;
+	kfree(mr);
+	return NULL;
+}
+
+/*
+ * Nobody accesses it or can find it any more. Process context, because unpinning may sleep.
+ */
+static void free_region(struct rnic_mr *mr)
+{
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	kvfree(mr->next);
+	kvfree(mr->blk);
+	kfree_rcu(mr, rcu);
+}
+
+/*
+ * Give the region an STag and make it reachable. All 32 bits, 24 of index and 8 of key, are
+ * drawn at random, because a peer that sees STags of its own must not learn others from
+ * them. An STag that is gone comes back as seldom as any other is drawn. Index 0 is for
+ * STag 0, the local DMA key.
+ */
+static int publish(struct rnic_dev *dev, struct rnic_mr *mr)
+{
+	int ret;
+
+	do {
+		mr->stag = get_random_u32();
+		mr->ibmr.lkey = mr->stag;
+		mr->ibmr.rkey = mr->stag;
+		ret = -EBUSY;
+		if (mr->stag >> 8)
+			ret = xa_insert(&dev->mrs, mr->stag >> 8, mr, RNIC_GFP);
+	} while (ret == -EBUSY);
+	return ret;
+}
+
+/* Charge and publish; on failure the region is freed. */
+static struct ib_mr *finish(struct ib_pd *pd, struct rnic_mr *mr)
+{
+	struct rnic_dev *dev = rnic_dev(pd->device);
+	int ret = -ENOMEM;
+
+	mr->ibmr.device = pd->device;
+	mr->ibmr.pd = pd;
+	if (rnic_dev_charge(dev, RNIC_OBJ_MR)) {
+		ret = publish(dev, mr);
+		if (!ret)
+			return &mr->ibmr;
+		rnic_dev_uncharge(dev, RNIC_OBJ_MR);
+	}
+	free_region(mr);
+	return ERR_PTR(ret);
+}
+
+static void set_all_memory(struct rnic_mr *mr, int access)
+{
+	mr->base = 0;
+	mr->len = U64_MAX;
+	mr->access = access;
+	mr->valid = true;
+}
+
+/**
+ * rnic_mr_get_dma() - a region of all kernel memory
+ * @pd:		protection domain of a kernel consumer
+ * @access:	IB_ACCESS_* rights to grant
+ *
+ * Return: the region or an ERR_PTR().
+ */
+struct ib_mr *rnic_mr_get_dma(struct ib_pd *pd, int access)
+{
+	struct rnic_mr *mr;
+
+	if (!rnic_pd_is_kernel(pd))
+		return ERR_PTR(-EPERM);
+	mr = mr_alloc(RNIC_MR_DMA, 0);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	set_all_memory(mr, access);
+	return finish(pd, mr);
+}
+
+static void set_block(struct bio_vec *blk, u64 addr, u32 size)
+{
+	void *va = (void *)(uintptr_t)addr;
+
+	blk->bv_page = virt_to_page(va);
+	blk->bv_offset = offset_in_page(va);
+	blk->bv_len = size;
+}
+
+/*
+ * Blocks begin where the user address is a multiple of their size, the first before the
+ * memory, maybe. One that an entry of the list begins may go on in the next, which is then
+ * right behind it. (The block iterator of ib_core does not follow blocks there in older
+ * kernels.)
+ */
+static void set_blocks(struct rnic_mr *mr, struct ib_umem *umem, unsigned long size)
+{
+	u64 va = umem->address & PAGE_MASK, next = ALIGN_DOWN(va, size);
+	struct scatterlist *sg;
+	unsigned int i;
+
+	for_each_sgtable_dma_sg(&umem->sgt_append.sgt, sg, i) {
+		for (; next < va + sg_dma_len(sg); next += size)
+			set_block(&mr->blk[mr->nblk++], sg_dma_address(sg) + (next - va), size);
+		va += sg_dma_len(sg);
+		cond_resched();
+	}
+}
+
+/* Cut pinned memory into blocks. */
+static struct rnic_mr *mr_of_umem(struct ib_umem *umem)
+{
+	unsigned long size;
+	struct rnic_mr *mr;
+
+	/* Blocks as seen from user addresses: any iova will do. */
+	size = ib_umem_find_best_pgsz(umem, BLOCK_SIZES, umem->address);
+	if (!size)
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(RNIC_MR_USER, ib_umem_num_dma_blocks(umem, size));
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->blk_shift = ilog2(size);
+	mr->blk_off = umem->address & (size - 1);
+	set_blocks(mr, umem, size);
+	mr->umem = umem;
+	return mr;
+}
+
+static struct rnic_mr *pin(struct ib_pd *pd, u64 start, u64 len, int access)
+{
+	struct ib_umem *umem;
+	struct rnic_mr *mr;
+
+	/* Nothing to pin: only good for accesses of 0 octets. */
+	if (!len)
+		return mr_alloc(RNIC_MR_USER, 0) ?: ERR_PTR(-ENOMEM);
+	if (start != (unsigned long)start || len != (size_t)len)
+		return ERR_PTR(-EINVAL);
+	umem = compat_umem_get(pd->device, start, len, access);
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	mr = mr_of_umem(umem);
+	if (IS_ERR(mr))
+		ib_umem_release(umem);
+	return mr;
+}
+
+/**
+ * rnic_mr_reg_user() - register user memory
+ * @pd:		protection domain
+ * @start:	user address
+ * @len:	octets
+ * @iova:	address by which work requests and peers name @start
+ * @access:	IB_ACCESS_* rights to grant
+ *
+ * Return: the region or an ERR_PTR().
+ */
+struct ib_mr *rnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access)
+{
+	struct rnic_mr *mr;
+
+	if (iova + len < iova)
+		return ERR_PTR(-EINVAL);
+	mr = pin(pd, start, len, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->base = iova;
+	mr->len = len;
+	mr->access = access;
+	mr->valid = true;
+	return finish(pd, mr);
+}
+
+/**
+ * rnic_mr_alloc() - a region for REG_MR work requests
+ * @pd:		protection domain of a kernel consumer
+ * @type:	IB_MR_TYPE_MEM_REG
+ * @max_sg:	pages it must hold
+ *
+ * Return: the region, not valid yet, or an ERR_PTR().
+ */
+struct ib_mr *rnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+{
+	struct rnic_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > RNIC_MAX_FASTREG_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(RNIC_MR_FAST, max_sg);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->next_shift = PAGE_SHIFT;
+	mr->next = kvcalloc(max_sg, sizeof(*mr->next), RNIC_GFP);
+	if (!mr->next) {
+		free_region(mr);
+		return ERR_PTR(-ENOMEM);
+	}
+	return finish(pd, mr);
+}
+
+static int add_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
+
+	if (mr->nnext == mr->max_blk)
+		return -ENOMEM;
+	set_block(&mr->next[mr->nnext++], addr, ibmr->page_size);
+	return 0;
+}
+
+/**
+ * rnic_mr_map_sg() - set the pages of a region before a REG_MR
+ * @ibmr:	the region; it may still be valid, for consumers post its invalidation
+ *		together with the REG_MR
+ * @sg:		memory, mapped for DMA, that is: by kernel address
+ * @nents:	its entries
+ * @off:	offset into the first, may be NULL
+ *
+ * The consumer tells the peer the region's iova, so that must not be the address of the
+ * memory in the kernel: it is the offset in the first page. A consumer may set the bits above
+ * that to what it likes before the REG_MR, as NFS does.
+ *
+ * Return: how many entries are covered, or a negative errno.
+ */
+int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		   unsigned int *off)
+{
+	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
+	int ret;
+
+	if (mr->kind != RNIC_MR_FAST || !is_power_of_2(ibmr->page_size))
+		return -EINVAL;
+	mr->nnext = 0;
+	mr->next_shift = ilog2(ibmr->page_size);
+	ret = ib_sg_to_pages(ibmr, sg, nents, off, add_page);
+	ibmr->iova &= ibmr->page_size - 1;
+	return ret;
+}
+
+/**
+ * rnic_mr_dereg() - take a region down
+ * @ibmr:	the region
+ * @udata:	unused
+ *
+ * Out of reach first: no new access, also by those who found it before. Then wait for
+ * the accesses going on. Then nobody touches the memory any more and it can go. A lookup
+ * may still be looking at the struct, and leaves with the RCU grace period.
+ *
+ * Process context.
+ *
+ * Return: 0.
+ */
+int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
+	struct rnic_dev *dev = rnic_dev(ibmr->device);
+
+	xa_erase(&dev->mrs, mr->stag >> 8);
+	/* Out of reach, then the next epoch: pairs with find_region(). */
+	smp_mb__before_atomic();
+	atomic64_inc(&dev->mr_epoch);
+	rnic_mr_drop(mr);
+	wait_for_completion(&mr->idle);
+	free_region(mr);
+	rnic_dev_uncharge(dev, RNIC_OBJ_MR);
+	return 0;
+}
+
+/**
+ * rnic_mr_dev_init() - prepare a device for memory regions
+ * @dev:	the device, not registered yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rnic_mr_dev_init(struct rnic_dev *dev)
+{
+	/* Random indexes take up to a node of the xarray each: who registers is charged. */
+	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
+	dev->dma_mr = mr_alloc(RNIC_MR_DMA, 0);
+	if (!dev->dma_mr)
+		return -ENOMEM;
+	set_all_memory(dev->dma_mr, IB_ACCESS_LOCAL_WRITE);
+	return 0;
+}
+
+/**
+ * rnic_mr_dev_exit() - undo rnic_mr_dev_init()
+ * @dev:	the device; ib_core has seen to it that no region is left
+ */
+void rnic_mr_dev_exit(struct rnic_dev *dev)
+{
+	WARN_ON(!xa_empty(&dev->mrs));
+	xa_destroy(&dev->mrs);
+	kfree(dev->dma_mr);
+}

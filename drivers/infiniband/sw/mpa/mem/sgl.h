@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * A work request's scatter/gather list, walked from its first octet to its
+ * last in as many steps as there are segments on the wire.
+ */
+#ifndef _RNIC_SGL_H
+#define _RNIC_SGL_H
+
+#include <linux/types.h>
+
+#include "mem/mr.h"
+
+/* SGEs of a work request; the user ABI's limit. */
+#define RNIC_MAX_SGE	6
+
+/**
+ * struct rnic_sge - a piece of local memory
+ * @addr:	address in the region of @lkey
+ * @len:	octets
+ * @lkey:	STag
+ */
+struct rnic_sge {
+	u64 addr;
+	u32 len;
+	u32 lkey;
+};
+
+/**
+ * struct rnic_sgl - a list and a position in it
+ * @sge:	the list; the owner keeps it alive
+ * @num:	its length
+ * @cur:	SGE the next octet is in
+ * @off:	offset of the next octet in it
+ * @left:	octets from here to the end
+ */
+struct rnic_sgl {
+	const struct rnic_sge *sge;
+	u8 num;
+	u8 cur;
+	u32 off;
+	u32 left;
+};
+
+/**
+ * typedef rnic_fill_fn - writes the next octets of a source
+ * @src:	the source, as given to rnic_sgl_fill()
+ * @mr:		region to write to, being accessed
+ * @addr:	where in it
+ * @n:		octets, at least 1
+ *
+ * Called with softirqs off; must not sleep.
+ *
+ * Return: 0, or a negative errno that rnic_sgl_fill() hands back.
+ */
+typedef int (*rnic_fill_fn)(void *src, const struct rnic_mr *mr, u64 addr, u32 n);
+
+/**
+ * rnic_sgl_init() - start at the first octet of a list
+ * @sgl:	the cursor
+ * @sge:	the list; must outlive the cursor
+ * @num:	its length
+ * @len:	octets in all of it
+ */
+static inline void rnic_sgl_init(struct rnic_sgl *sgl, const struct rnic_sge *sge, u8 num,
+				 u32 len)
+{
+	sgl->sge = sge;
+	sgl->num = num;
+	sgl->cur = 0;
+	sgl->off = 0;
+	sgl->left = len;
+}
+
+enum rnic_mr_fault rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *sgl, int access);
+int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n);
+int rnic_sgl_fill(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, rnic_fill_fn fill,
+		  void *src);
+
+#endif /* _RNIC_SGL_H */

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * TCP's receive queue to memory and completions.
+ *
+ * rnic_rx_run() is entered with the socket locked. It shows the unread stream
+ * to the verifier (wire/mpa.c) piece by piece; octets stay in TCP's queue until
+ * their FPDU is complete and its CRC proved right. Only then, for each FPDU:
+ *
+ *	ddp_parse()		header to host order, all that needs no state
+ *	ddp_rx_check()		MSN, MO: is it the next segment?
+ *	one handler		send, write, read request, read response, terminate
+ *	ddp_rx_accept()		move on
+ *
+ * Each handler asks for the memory, checks rights and bounds, copies from the
+ * queue straight to its place and completes when the message is. An FPDU that lies
+ * in one piece is copied from there, any other is looked for anew. At the end of
+ * the pass everything handled is consumed at once, and TCP is told how much the
+ * next FPDU lacks so that it does not wake us for less.
+ *
+ * A partial FPDU is verified as far as it came (rx->mpa.seen octets) and not
+ * looked at again.
+ *
+ * Errors leave by one door: the handler returns an enum wire_err, rx_failed()
+ * counts it and ends the connection with a Terminate. Nothing after it is
+ * looked at (ERR-09); what still arrives is consumed unseen.
+ */
+
+#include "core/dev.h"
+#include "mem/mr.h"
+#include "qp/qp.h"
+#include "qp/srq.h"
+#include "tcp/stream.h"
+#include "wire/place.h"
+
+/* Octets handled in one pass before the worker lets others run. */
+#define RX_BUDGET	(1024 * 1024)
+/* Octets for which an access to memory is kept. */
+#define RX_HOLD		(64 * 1024)
+
+/**
+ * struct pass - one look at the receive queue
+ * @qp:		queue pair
+ * @s:		socket
+ * @at:		how far the stream was shown to the verifier
+ * @fpdu:	where the current FPDU begins
+ * @whole:	its octets, if they lie in one piece, or NULL
+ * @done:	octets of whole FPDUs handled
+ * @held:	of these, before the access to memory began that may be going on
+ */
+struct pass {
+	struct rnic_qp *qp;
+	struct rnic_sock *s;
+	struct rnic_cursor at;
+	struct rnic_cursor fpdu;
+	const u8 *whole;
+	u32 done;
+	u32 held;
+};
+
+/**
+ * struct payload - payload of one FPDU on its way to memory
+ * @p:		the pass
+ * @off:	offset of the next byte in the ULPDU
+ * @want:	bytes that are still to be added to @place, while the queue is walked
+ * @place:	the piece of memory that is being written
+ */
+struct payload {
+	struct pass *p;
+	u32 off;
+	u32 want;
+	struct ddp_place place;
+};
+
+static void payload_init(struct payload *pl, struct pass *p, u32 off)
+{
+	pl->p = p;
+	pl->off = off;
+}
+
+/* rnic_piece_fn */
+static bool place_piece(void *ctx, const u8 *data, u32 len)
+{
+	struct payload *pl = ctx;
+	u32 n = min(len, pl->want);
+
+	ddp_place_add(&pl->place, data, n);
+	pl->want -= n;
+	return pl->want;
+}
+
+/*
+ * @n bytes at offset @wire of the FPDU, from wherever they lie in the receive queue. Not
+ * in line: few small messages need it.
+ */
+static noinline int place_queued(struct payload *pl, u32 wire, u32 n)
+{
+	struct rnic_cursor at = pl->p->fpdu;
+
+	at.seq += wire;
+	pl->want = n;
+	rnic_sock_walk(pl->p->s, &at, place_piece, pl);
+	return WARN_ON_ONCE(pl->want) ? -EFAULT : 0;
+}
+
+/* The next @n payload bytes, Markers left out, to the piece of memory that was begun. */
+static int place_next(struct payload *pl, u32 n)
+{
+	const u8 *whole = pl->p->whole;
+	u32 part, wire;
+
+	for (; n; pl->off += part, n -= part) {
+		part = min(n, mpa_ulpdu_span(&pl->p->qp->rx.mpa, pl->off, &wire));
+		if (whole)
+			ddp_place_add(&pl->place, whole + wire, part);
+		else if (place_queued(pl, wire, part))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/* rnic_fill_fn: the next @n payload bytes. Most FPDUs are at hand in one piece. */
+static int payload_copy(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
+{
+	struct payload *pl = src;
+	u32 part;
+
+	for (; n; addr += part, n -= part) {
+		part = n;
+		ddp_place_begin(&pl->place, rnic_mr_at(mr, addr, &part));
+		if (place_next(pl, part))
+			return -EFAULT;
+		ddp_place_end(&pl->place);
+	}
+	return 0;
+}
+
+/* To addresses of the kernel's that the peer named: by way of a buffer, piece by piece. */
+static noinline int payload_copy_wild(struct payload *pl, u64 addr, u32 n)
+{
+	u8 buf[128] __aligned(sizeof(u64));
+	u32 part;
+
+	for (; n; addr += part, n -= part) {
+		part = min_t(u32, n, sizeof(buf) - (addr & (sizeof(buf) - 1)));
+		ddp_place_begin(&pl->place, buf);
+		if (place_next(pl, part))
+			return -EFAULT;
+		ddp_place_end(&pl->place);
+		if (rnic_mr_write_wild(addr, buf, part))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/* What the peer is told of a fault, in a tagged segment and in a Read Request. */
+static const struct {
+	enum wire_err tagged;
+	enum wire_err read;
+} faults[] = {
+	[RNIC_MR_STAG]	 = { WIRE_DDP_T_STAG,	WIRE_RDMAP_STAG },
+	[RNIC_MR_ASSOC]	 = { WIRE_DDP_T_ASSOC,	WIRE_RDMAP_ASSOC },
+	[RNIC_MR_ACCESS] = { WIRE_RDMAP_ACCESS,	WIRE_RDMAP_ACCESS },
+	[RNIC_MR_BOUNDS] = { WIRE_DDP_T_BOUNDS,	WIRE_RDMAP_BOUNDS },
+	[RNIC_MR_WRAP]	 = { WIRE_DDP_T_WRAP,	WIRE_RDMAP_WRAP },
+};
+
+/* Tagged payload to @to in the region it names; nothing to check when it is empty. */
+static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u64 to, int access)
+{
+	struct rnic_qp *qp = p->qp;
+	enum rnic_mr_fault fault;
+	struct payload pl;
+
+	if (!seg->len)
+		return WIRE_OK;
+	fault = rnic_mr_get(&qp->mem, seg->stag, to, seg->len, access);
+	if (fault)
+		return faults[fault].tagged;
+	payload_init(&pl, p, seg->hdr_len);
+	if (rnic_mr_is_wild(qp->mem.mr, access))
+		return payload_copy_wild(&pl, to, seg->len) ? WIRE_DDP_T_BOUNDS : WIRE_OK;
+	return payload_copy(&pl, qp->mem.mr, to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
+}
+
+/* In error before the receive is seen to fail, as with rnic_qp_fail(). */
+static void receive_failed(struct rnic_qp *qp, enum ib_wc_status status)
+{
+	rnic_qp_error(qp);
+	rnic_recv_complete(qp, status, 0, 0, false, true);
+}
+
+static bool take_receive(struct rnic_qp *qp)
+{
+	struct rnic_rx *rx = &qp->rx;
+	int ret;
+
+	ret = qp->srq ? rnic_srq_pop(qp->srq, &rx->rwqe) : rnic_rq_pop(&qp->rq, &rx->rwqe);
+	if (!ret)
+		return false;
+	rx->have_rwqe = true;
+	if (ret < 0) {
+		receive_failed(qp, IB_WC_LOC_QP_OP_ERR);
+		return false;
+	}
+	rnic_sgl_init(&rx->sgl, rx->rwqe.sge, rx->rwqe.num_sge, rx->rwqe.len);
+	return true;
+}
+
+static enum wire_err send_done(struct rnic_qp *qp, const struct ddp_seg *seg)
+{
+	bool solicited = seg->opcode == RDMAP_SEND_SE || seg->opcode == RDMAP_SEND_SE_INV;
+	bool inval = seg->opcode == RDMAP_SEND_INV || seg->opcode == RDMAP_SEND_SE_INV;
+
+	if (inval && rnic_mr_invalidate(&qp->mem, seg->stag, true))
+		return WIRE_RDMAP_NOINVAL;
+	rnic_recv_complete(qp, IB_WC_SUCCESS, seg->mo + seg->len, seg->stag, inval, solicited);
+	return WIRE_OK;
+}
+
+/* A shared receive queue's receives are of its own protection domain, not the queue pair's. */
+static int fill_receive(struct rnic_qp *qp, u32 len, struct payload *pl)
+{
+	struct ib_pd *own = qp->mem.pd;
+	int ret;
+
+	if (qp->srq)
+		qp->mem.pd = qp->srq->ibsrq.pd;
+	ret = rnic_sgl_fill(&qp->mem, &qp->rx.sgl, len, payload_copy, pl);
+	qp->mem.pd = own;
+	return ret;
+}
+
+/* A segment of a Send: into the receive posted first. */
+static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
+{
+	struct rnic_qp *qp = p->qp;
+	struct rnic_rx *rx = &qp->rx;
+	struct payload pl;
+
+	if (!rx->have_rwqe && !take_receive(qp)) {
+		rnic_stat_inc(qp->dev, RNIC_STAT_RX_NO_RECEIVE);
+		return WIRE_DDP_U_NOBUF;
+	}
+	if (seg->len > rx->sgl.left) {
+		receive_failed(qp, IB_WC_LOC_LEN_ERR);
+		return WIRE_DDP_U_TOOLONG;
+	}
+	payload_init(&pl, p, seg->hdr_len);
+	if (fill_receive(qp, seg->len, &pl)) {
+		receive_failed(qp, IB_WC_LOC_PROT_ERR);
+		return WIRE_DDP_LOCAL;
+	}
+	return seg->last ? send_done(qp, seg) : WIRE_OK;
+}
+
+static enum wire_err rx_write(struct pass *p, const struct ddp_seg *seg)
+{
+	if (seg->len && !(READ_ONCE(p->qp->access) & IB_ACCESS_REMOTE_WRITE))
+		return WIRE_RDMAP_ACCESS;
+	return place_tagged(p, seg, seg->to, IB_ACCESS_REMOTE_WRITE);
+}
+
+/* The rights are checked now, for the whole message, and again when sending. */
+static enum wire_err rx_read_request(struct rnic_qp *qp, const struct ddp_seg *seg)
+{
+	struct rnic_read_in r = {
+		.sink_stag = seg->read.sink_stag,
+		.sink_to = seg->read.sink_to,
+		.len = seg->read.size,
+		.src_stag = seg->read.src_stag,
+		.src_to = seg->read.src_to,
+	};
+	enum rnic_mr_fault fault;
+
+	if (r.len) {
+		if (!(READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ))
+			return WIRE_RDMAP_ACCESS;
+		fault = rnic_mr_get(&qp->mem, r.src_stag, r.src_to, r.len, IB_ACCESS_REMOTE_READ);
+		if (fault)
+			return faults[fault].read;
+	}
+	return rnic_read_in_push(&qp->readq, &r) ? WIRE_OK : WIRE_DDP_U_NOBUF;
+}
+
+static void read_done(struct rnic_qp *qp, const struct rnic_read_out *r)
+{
+	enum ib_wc_status status = IB_WC_SUCCESS;
+	u32 inval;
+
+	if (r->slot != RNIC_NO_SLOT) {
+		inval = qp->sent[r->slot].inval;
+		if (inval && rnic_mr_invalidate(&qp->mem, inval, false)) {
+			rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
+			status = IB_WC_LOC_PROT_ERR;
+		}
+		rnic_sent_done(qp, r->slot, status);
+	}
+	rnic_read_out_pop(&qp->readq);
+	rnic_sent_complete(qp);
+}
+
+/* It must be exactly what the oldest outstanding Read asked for, in order. */
+static enum wire_err rx_read_response(struct pass *p, const struct ddp_seg *seg)
+{
+	struct rnic_qp *qp = p->qp;
+	struct rnic_read_out *r = rnic_read_out_head(&qp->readq);
+	enum wire_err err;
+
+	if (!r)
+		return WIRE_RDMAP_OPCODE;
+	if (seg->len || r->len) {
+		if (seg->stag != r->stag)
+			return WIRE_DDP_T_STAG;
+		if (seg->to != r->sink + r->got || seg->len > r->len - r->got)
+			return WIRE_DDP_T_BOUNDS;
+	}
+	if (seg->last != (r->got + seg->len == r->len))
+		return WIRE_DDP_T_BOUNDS;
+	err = place_tagged(p, seg, r->to + r->got, IB_ACCESS_LOCAL_WRITE);
+	if (err)
+		return err;
+	r->got += seg->len;
+	if (seg->last)
+		read_done(qp, r);
+	return WIRE_OK;
+}
+
+/* The Read that a Terminate shows; the oldest, if no other can be told from it. */
+static struct rnic_read_out *shown_read(struct rnic_readq *rq, const struct rdmap_term *term)
+{
+	struct rnic_read_out *r = NULL;
+	u32 msn;
+
+	if (!term->has_rdmap)
+		return NULL;
+	if (rdmap_term_read(term, &msn))
+		r = rnic_read_out_find(rq, msn);
+	return r ?: rnic_read_out_head(rq);
+}
+
+/*
+ * The peer gave up, because of something we sent. If it shows one of our Read Requests,
+ * that Read failed; everything else is flushed.
+ */
+static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
+{
+	const struct mpa_rx *mpa = &qp->rx.mpa;
+	const struct rnic_read_out *r;
+	struct rdmap_term term = {};
+	enum ib_wc_status status = IB_WC_REM_OP_ERR;
+
+	rdmap_term_parse(&term, mpa->hdr + seg->hdr_len, mpa->hdr_len - seg->hdr_len);
+	r = shown_read(&qp->readq, &term);
+	if (r && r->slot != RNIC_NO_SLOT) {
+		if (term.layer == TERM_LAYER_RDMAP && term.etype == TERM_RDMAP_PROTECTION)
+			status = IB_WC_REM_ACCESS_ERR;
+		rnic_sent_done(qp, r->slot, status);
+	}
+	qp->event = IB_EVENT_QP_FATAL;
+	qp->closing = true;
+	rnic_qp_error(qp);
+}
+
+static void rx_failed(struct rnic_qp *qp, enum wire_err err)
+{
+	enum rnic_stat stat = RNIC_STAT_RX_HEADER_ERRORS;
+
+	if (err == WIRE_MPA_CRC)
+		stat = RNIC_STAT_RX_CRC_ERRORS;
+	else if (err == WIRE_MPA_MARKER)
+		stat = RNIC_STAT_RX_FRAMING_ERRORS;
+	else if (err >= WIRE_RDMAP_STAG && err <= WIRE_RDMAP_NOINVAL)
+		stat = RNIC_STAT_RX_ACCESS_ERRORS;
+	else if (err >= WIRE_DDP_T_STAG && err <= WIRE_DDP_T_WRAP)
+		stat = RNIC_STAT_RX_ACCESS_ERRORS;
+	rnic_stat_inc(qp->dev, stat);
+	rnic_qp_fail(qp, err, true);
+}
+
+/*
+ * The first FPDU of an initiator in the peer-to-peer model may be an RTR: a
+ * message without data that the consumer must not see (RFC 6581 section 9.2).
+ * Only a Send would be seen.
+ */
+static bool is_rtr_send(const struct rnic_rx *rx, const struct ddp_seg *seg)
+{
+	return rx->first && rx->rtr & MPA_RTR_SEND && seg->opcode == RDMAP_SEND &&
+	       seg->last && !seg->len;
+}
+
+static enum wire_err handle(struct pass *p, const struct ddp_seg *seg)
+{
+	switch (seg->opcode) {
+	case RDMAP_WRITE:
+		return rx_write(p, seg);
+	case RDMAP_READ_REQ:
+		return rx_read_request(p->qp, seg);
+	case RDMAP_READ_RESP:
+		return rx_read_response(p, seg);
+	case RDMAP_TERMINATE:
+		rx_terminate(p->qp, seg);
+		return WIRE_OK;
+	default:
+		return is_rtr_send(&p->qp->rx, seg) ? WIRE_OK : rx_send(p, seg);
+	}
+}
+
+/* One complete and valid FPDU. The first lets us send, be it a Terminate for it (NEG-30). */
+static enum wire_err rx_fpdu(struct pass *p)
+{
+	struct rnic_qp *qp = p->qp;
+	struct rnic_rx *rx = &qp->rx;
+	struct ddp_seg *seg = &rx->seg;
+	enum wire_err err;
+
+	qp->tx.open = true;
+	err = ddp_parse(seg, rx->mpa.hdr, rx->mpa.hdr_len, rx->mpa.ulpdu_len);
+	if (!err)
+		err = ddp_rx_check(&rx->ddp, seg);
+	if (!err)
+		err = handle(p, seg);
+	if (err)
+		return err;
+	ddp_rx_accept(&rx->ddp, seg);
+	rx->first = false;
+	qp->tx.run = 0;
+	rnic_stat_inc(qp->dev, RNIC_STAT_RX_FPDUS);
+	rnic_stat_add(qp->dev, RNIC_STAT_RX_OCTETS, seg->len);
+	if (seg->last)
+		rnic_stat_inc(qp->dev, RNIC_STAT_RX_MSG + seg->opcode);
+	return WIRE_OK;
+}
+
+/* Nobody has to wait for our access to memory longer than that of a burst. */
+static void let_go(struct pass *p)
+{
+	rnic_mr_put(&p->qp->mem);
+	p->held = p->done;
+}
+
+/* rnic_piece_fn: verify, and handle each FPDU that becomes complete. */
+static bool rx_piece(void *ctx, const u8 *data, u32 len)
+{
+	struct pass *p = ctx;
+	struct rnic_qp *qp = p->qp;
+	struct mpa_rx *mpa = &qp->rx.mpa;
+	enum mpa_rx_verdict verdict;
+	enum wire_err err;
+	u32 used;
+
+	while (len) {
+		verdict = mpa_rx_feed(mpa, data, len, &used);
+		if (verdict == MPA_RX_MORE)
+			return true;
+		p->whole = used == mpa->size ? data : NULL;
+		err = verdict == MPA_RX_FAILED ? mpa->failed : rx_fpdu(p);
+		if (err)
+			rx_failed(qp, err);
+		if (qp->closing)
+			return false;
+		p->done += mpa->size;
+		p->fpdu.seq += mpa->size;
+		p->fpdu.skb = p->at.skb;
+		mpa_rx_next(mpa);
+		if (p->done - p->held > RX_HOLD) {
+			let_go(p);
+			rnic_qp_tell(qp);
+		}
+		data += used;
+		len -= used;
+	}
+	return p->done < RX_BUDGET;
+}
+
+static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	struct pass p = { .qp = qp, .s = s };
+	struct mpa_rx *mpa = &qp->rx.mpa;
+
+	rnic_sock_rewind(s, &p.fpdu, 0);
+	rnic_sock_rewind(s, &p.at, mpa->seen);
+	rnic_sock_walk(s, &p.at, rx_piece, &p);
+	let_go(&p);
+	rnic_sock_consume(s, p.done);
+	if (!qp->closing && p.done < RX_BUDGET) {
+		rnic_sock_want(s, mpa->seen + mpa_rx_missing(mpa));
+		qp->rx.eof = rnic_sock_peer_closed(s) && rnic_sock_unread(s) <= mpa->seen;
+	}
+	rnic_qp_tell(qp);
+	return !qp->closing && p.done >= RX_BUDGET;
+}
+
+/**
+ * rnic_rx_run() - handle what has arrived
+ * @qp:	queue pair, attached
+ * @s:	its socket, locked
+ *
+ * All that is unread is looked at, so what TCP reports meanwhile is no news.
+ *
+ * Context: process or softirq.
+ * Return: true when it stopped for fairness only and wants to be called again.
+ */
+bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	bool again;
+
+	rnic_sock_assert_locked(s);
+	if (qp->closing)
+		return false;
+	qp->looking = true;
+	again = run_pass(qp, s);
+	qp->looking = false;
+	return again;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What does not wait for the worker.
+ *
+ * What arrives in small amounts is handled in the softirq that brought it, as long as nobody
+ * owns the socket: a message of a few bytes costs no wake-up then. So are the answers to small
+ * Reads, and the sends that waited for a Read to come back, up to a bound. A timer's softirq
+ * sends the small messages of a stream that were held back for a moment (hold.c). A tasklet
+ * sends what a kernel consumer posts one by one (bulk.c).
+ *
+ * The timer and the tasklet find the connection in rnic_qp.conn, without a reference: the
+ * worker waits for both before it lets the connection go.
+ */
+#include <linux/interrupt.h>
+
+#include "core/dev.h"
+#include "qp/qp.h"
+#include "tcp/stream.h"
+
+/*
+ * Receive without the worker, and send what this allows to be sent.
+ *
+ * Return: it is needed, to go on, or to end the connection.
+ */
+static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
+{
+	u32 reads = rnic_reads_out(&qp->readq);
+	bool open = qp->tx.open;
+	const struct rnic_read_in *asked;
+
+	if (rnic_rx_run(qp, s) || qp->closing || qp->rx.eof)
+		return true;
+	asked = rnic_read_in_head(&qp->readq);
+	if (asked && asked->len > RNIC_INLINE_MAX)
+		return true;
+	if (!asked && open == qp->tx.open &&
+	    (reads == rnic_reads_out(&qp->readq) || !rnic_tx_waiting(qp)))
+		return false;
+	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || qp->closing;
+}
+
+/* Is the connection up, with little enough unread to be handled here? */
+static bool is_small(struct rnic_qp *qp, struct rnic_conn *conn)
+{
+	return READ_ONCE(qp->conn) == conn && rnic_qp_state(qp) == IB_QPS_RTS &&
+	       !qp->closing && !qp->fin && rnic_sock_unread(&conn->s) <= RNIC_INLINE_MAX;
+}
+
+/*
+ * rnic_sock_event_fn of a socket in Full Operation. sk_callback_lock is held, and
+ * for data the socket lock: TCP's own, or that of an owner who works through what
+ * came while it had the socket.
+ */
+void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
+{
+	struct rnic_conn *conn = container_of(s, struct rnic_conn, s);
+	struct rnic_qp *qp = conn->qp;
+
+	if (event == RNIC_SOCK_DATA && qp->looking) {
+		qp->due = true;
+		return;
+	}
+	if (event != RNIC_SOCK_DATA || rnic_sock_owned(s) || !is_small(qp, conn) ||
+	    receive(qp, s))
+		rnic_qp_kick(qp);
+}
+
+/**
+ * rnic_receive_backlog() - receive what arrived while a doorbell had the socket
+ * @qp:		queue pair
+ * @conn:	its connection, socket locked
+ *
+ * TCP left it to the owner of the socket.
+ *
+ * Context: process.
+ * Return: true when the worker is needed.
+ */
+bool rnic_receive_backlog(struct rnic_qp *qp, struct rnic_conn *conn)
+{
+	qp->due = false;
+	qp->looking = true;
+	rnic_sock_flush(&conn->s);
+	qp->looking = false;
+	return qp->due && (!is_small(qp, conn) || receive(qp, &conn->s));
+}
+
+/**
+ * rnic_qp_begin() - the connection stands: the RTR, and what came or waits already
+ * @qp:	queue pair, socket events go to it
+ * @conn:	its connection
+ *
+ * Who woke the worker before this did so in vain: what for is looked at here.
+ *
+ * Context: process, without I/O.
+ */
+void rnic_qp_begin(struct rnic_qp *qp, struct rnic_conn *conn)
+{
+	bool kick = true;
+
+	rnic_sock_lock(&conn->s);
+	spin_lock_bh(&qp->lock);
+	qp->begun = true;
+	spin_unlock_bh(&qp->lock);
+	if (is_small(qp, conn))
+		kick = rnic_rx_run(qp, &conn->s) || rnic_tx_run(qp, &conn->s, RNIC_INLINE_MAX, false) ||
+		       qp->closing || qp->rx.eof;
+	rnic_sock_unlock(&conn->s);
+	if (kick)
+		rnic_qp_kick(qp);
+}
+
+static void look_at_held(struct rnic_sock *s, void *ctx)
+{
+	struct rnic_qp *qp = ctx;
+	struct rnic_tx *tx = &qp->tx;
+
+	if (!READ_ONCE(qp->conn) || !tx->held || !rnic_qp_sends(qp))
+		return;
+	if (ktime_before(ktime_get(), tx->held_until)) {
+		rnic_hold_start(qp, tx->held_until);
+		return;
+	}
+	rnic_hold_learn(tx, tx->company >= RNIC_COMPANY);
+	if (rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || qp->closing)
+		rnic_qp_kick(qp);
+}
+
+/**
+ * rnic_hold_over() - hrtimer of a queue pair
+ * @timer:	rnic_qp.hold
+ *
+ * Starts itself again when it is too early, or a process has the socket, rather than
+ * with the value returned: that process may start it at the same time.
+ *
+ * Context: softirq.
+ * Return: HRTIMER_NORESTART.
+ */
+enum hrtimer_restart rnic_hold_over(struct hrtimer *timer)
+{
+	struct rnic_qp *qp = container_of(timer, struct rnic_qp, hold);
+	struct rnic_conn *conn = READ_ONCE(qp->conn);
+
+	/* In a doorbell what is held may get company yet. */
+	if (conn && !rnic_sock_try(&conn->s, look_at_held, qp))
+		rnic_hold_start(qp, ktime_add_ns(ktime_get(), RNIC_HOLD_NS));
+	return HRTIMER_NORESTART;
+}
+
+static void try_to_send(struct rnic_sock *s, void *ctx)
+{
+	struct rnic_conn *conn = container_of(s, struct rnic_conn, s);
+	struct rnic_qp *qp = ctx;
+
+	if (READ_ONCE(qp->conn) != conn || !qp->begun || !rnic_qp_sends(qp) || rnic_post_now(qp, s))
+		rnic_qp_kick(qp);
+}
+
+/**
+ * rnic_post_soft() - tasklet of a queue pair of the kernel
+ * @tasklet:	rnic_qp.soft
+ *
+ * Context: softirq.
+ */
+void rnic_post_soft(struct tasklet_struct *tasklet)
+{
+	struct rnic_qp *qp = container_of(tasklet, struct rnic_qp, soft);
+	struct rnic_conn *conn = READ_ONCE(qp->conn);
+
+	if (!conn || !rnic_sock_try(&conn->s, try_to_send, qp))
+		rnic_qp_kick(qp);
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Shared receive queues.
+ *
+ * An SRQ outlives the QPs that use it: ib_core destroys it only when none is
+ * left. Its lock is both the producers' (kernel consumers post) and the
+ * consumers' (several QPs pop).
+ */
+#include "core/dev.h"
+#include "qp/srq.h"
+
+/* Caller holds the lock. The event is raised once per arming. */
+static bool below_limit(struct rnic_srq *srq)
+{
+	lockdep_assert_held(&srq->lock);
+	if (!srq->limit || rnic_rq_has(&srq->rq, srq->limit))
+		return false;
+	srq->limit = 0;
+	return true;
+}
+
+static void limit_reached(struct ib_srq *ibsrq)
+{
+	struct ib_event event = {
+		.device = ibsrq->device,
+		.element.srq = ibsrq,
+		.event = IB_EVENT_SRQ_LIMIT_REACHED,
+	};
+
+	if (ibsrq->event_handler)
+		ibsrq->event_handler(&event, ibsrq->srq_context);
+}
+
+/**
+ * rnic_srq_pop() - take the next receive of an SRQ
+ * @srq:	the SRQ
+ * @rwqe:	where the private copy goes
+ *
+ * Any context; may raise IB_EVENT_SRQ_LIMIT_REACHED.
+ *
+ * Return: as rnic_rq_pop().
+ */
+int rnic_srq_pop(struct rnic_srq *srq, struct rnic_rwqe *rwqe)
+{
+	unsigned long flags;
+	bool low;
+	int ret;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	ret = rnic_rq_pop(&srq->rq, rwqe);
+	low = ret && below_limit(srq);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	if (low)
+		limit_reached(&srq->ibsrq);
+	return ret;
+}
+
+/**
+ * rnic_srq_create() - make a shared receive queue
+ * @ibsrq:	the SRQ, zeroed by ib_core
+ * @init:	what is wanted; what there is, afterwards
+ * @uctx:	the user's context, NULL for kernel consumers
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		    struct ib_ucontext *uctx)
+{
+	struct rnic_dev *dev = rnic_dev(ibsrq->device);
+	struct rnic_srq *srq = rnic_srq(ibsrq);
+	struct ib_srq_attr *attr = &init->attr;
+	int ret;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	/* The limit means nothing here, it may be garbage. */
+	if (!attr->max_wr || attr->max_wr > RNIC_MAX_QP_WR || attr->max_sge > RNIC_MAX_SGE)
+		return -EINVAL;
+	if (!rnic_dev_charge(dev, RNIC_OBJ_SRQ))
+		return -ENOMEM;
+
+	spin_lock_init(&srq->lock);
+	ret = rnic_rq_init(&srq->rq, attr->max_wr, uctx);
+	if (ret) {
+		rnic_dev_uncharge(dev, RNIC_OBJ_SRQ);
+		return ret;
+	}
+	srq->max_wr = srq->rq.size;
+	srq->max_sge = RNIC_MAX_SGE;
+	attr->max_wr = srq->max_wr;
+	attr->max_sge = srq->max_sge;
+	return 0;
+}
+
+/**
+ * rnic_srq_modify() - arm the limit of an SRQ
+ * @ibsrq:	the SRQ
+ * @attr:	new limit, 0 for none
+ * @mask:	what to change; the size cannot be
+ * @udata:	unused
+ *
+ * A limit above what is posted at this moment raises the event at once.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_srq_modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct rnic_srq *srq = rnic_srq(ibsrq);
+	unsigned long flags;
+	bool low;
+
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EOPNOTSUPP;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit > srq->max_wr)
+		return -EINVAL;
+	spin_lock_irqsave(&srq->lock, flags);
+	srq->limit = attr->srq_limit;
+	low = below_limit(srq);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	if (low)
+		limit_reached(ibsrq);
+	return 0;
+}
+
+/**
+ * rnic_srq_query() - tell about an SRQ
+ * @ibsrq:	the SRQ
+ * @attr:	filled
+ *
+ * Return: 0.
+ */
+int rnic_srq_query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct rnic_srq *srq = rnic_srq(ibsrq);
+	unsigned long flags;
+
+	attr->max_wr = srq->max_wr;
+	attr->max_sge = srq->max_sge;
+	spin_lock_irqsave(&srq->lock, flags);
+	attr->srq_limit = srq->limit;
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return 0;
+}
+
+/**
+ * rnic_srq_destroy() - take a shared receive queue down
+ * @ibsrq:	the SRQ; no QP uses it; ib_core frees it afterwards
+ * @udata:	unused
+ *
+ * Return: 0.
+ */
+int rnic_srq_destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	rnic_rq_free(&rnic_srq(ibsrq)->rq);
+	rnic_dev_uncharge(rnic_dev(ibsrq->device), RNIC_OBJ_SRQ);
+	return 0;
+}
+
+/**
+ * rnic_srq_post_recv() - post a kernel consumer's receives
+ * @ibsrq:	the SRQ
+ * @wr:		list of work requests
+ * @bad_wr:	the first one not posted
+ *
+ * Any context.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_srq_post_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad_wr)
+{
+	struct rnic_srq *srq = rnic_srq(ibsrq);
+	unsigned long flags;
+	int ret = 0;
+
+	if (srq->rq.user) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	spin_lock_irqsave(&srq->lock, flags);
+	for (; wr; wr = wr->next) {
+		ret = rnic_rq_push(&srq->rq, wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return ret;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Shared receive queues.
+ */
+#ifndef _RNIC_SRQ_H
+#define _RNIC_SRQ_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "ring/ring.h"
+
+/**
+ * struct rnic_srq - a shared receive queue
+ * @ibsrq:	what ib_core sees; allocated and freed by it
+ * @lock:	protects the rest, consumer and kernel producer sides; taken with
+ *		interrupts off
+ * @rq:		receive work requests
+ * @max_wr:	as granted
+ * @max_sge:	as granted
+ * @limit:	fewer receives than this fire the limit event; 0: not armed
+ */
+struct rnic_srq {
+	struct ib_srq ibsrq;
+	spinlock_t lock; /* see above */
+	struct rnic_rq rq;
+	u32 max_wr;
+	u32 max_sge;
+	u32 limit;
+};
+
+/**
+ * rnic_srq() - the shared receive queue around an ib_srq of ours
+ * @ibsrq:	the ib_srq
+ *
+ * Return: the shared receive queue.
+ */
+static inline struct rnic_srq *rnic_srq(struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct rnic_srq, ibsrq);
+}
+
+int rnic_srq_pop(struct rnic_srq *srq, struct rnic_rwqe *rwqe);
+
+/* ib_device_ops */
+int rnic_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		    struct ib_ucontext *uctx);
+int rnic_srq_modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int rnic_srq_query(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int rnic_srq_destroy(struct ib_srq *ibsrq, struct ib_udata *udata);
+int rnic_srq_post_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad_wr);
+
+#endif /* _RNIC_SRQ_H */

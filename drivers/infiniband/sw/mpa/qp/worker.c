@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Who runs the data path, and when.
+ *
+ * The worker receives, sends, and notices the end of a connection. It is woken
+ * by socket events, by kernel consumers that post (in any context), and by
+ * whoever changes the state. Three things do not wait for it. A user's doorbell
+ * locks the socket and sends by itself. What a kernel consumer posts one by one a
+ * tasklet sends (post.c). And what arrives in small amounts is
+ * handled in the softirq that brought it, as long as nobody owns the socket: a
+ * message of a few octets costs no wake-up then. So are the answers to small Reads,
+ * and the sends that waited for a Read to come back, up to a bound. Bulk is the
+ * worker's, both ways: it copies on a CPU that the other side does not need, and
+ * doorbells leave it alone meanwhile (bulk.c). Small messages of a stream are held
+ * back for a moment (hold.c), and a timer's softirq sends them.
+ *
+ * Taking a connection down is the worker's alone:
+ *
+ *	socket locked:	encode the Terminate that is due, push what TCP takes,
+ *			unlink connection and queue pair
+ *	unlocked:	flush, report the end to iw_cm and to the consumer, give
+ *			the unsent rest to the endpoint, which lingers
+ *
+ * After the unlinking a doorbell finds no connection, so the worker alone owns
+ * the data path and flushes what is posted later.
+ */
+#include <linux/mm.h>
+#include <linux/workqueue.h>
+
+#include "core/dev.h"
+#include "core/wq.h"
+#include "qp/cq.h"
+#include "qp/qp.h"
+#include "tcp/stream.h"
+
+/* How long a graceful close may take before it is cut short. */
+#define CLOSE_MS	5000
+/* How long receives posted in error are looked for without a system call. */
+#define REFLUSH_MAX	(8 * HZ)
+
+/**
+ * rnic_qp_look() - a system call reached a user's queue pair: have it looked at
+ * @qp:	queue pair
+ *
+ * In error the worker flushes what it finds, and goes on looking for some seconds. The
+ * completion queues are looked at for a late arming. Otherwise nothing happens.
+ *
+ * Context: any.
+ */
+void rnic_qp_look(struct rnic_qp *qp)
+{
+	WRITE_ONCE(qp->active, jiffies);
+	rnic_cq_watch(qp->scq);
+	rnic_cq_watch(qp->rcq);
+	if (rnic_qp_state(qp) == IB_QPS_ERR)
+		rnic_qp_kick(qp);
+}
+
+/*
+ * How long the close may still take, from the last octet on that the peer acknowledged:
+ * one that takes nothing does not keep us. What comes counts until our FIN, with which the
+ * time begins anew. What TCP has at the end it keeps (linger.c).
+ */
+static void await_end(struct rnic_qp *qp, struct rnic_conn *conn)
+{
+	u32 moved = rnic_sock_acked(&conn->s);
+
+	if (!qp->fin)
+		moved += qp->rx.mpa.pos + qp->rx.mpa.seen;
+	if (qp->ending && moved == qp->moved)
+		return;
+	qp->ending = true;
+	qp->moved = moved;
+	rnic_conn_arm(conn, CLOSE_MS);
+}
+
+/*
+ * Everything posted before the close was sent, or may never be, since nothing is agreed
+ * on that opens the stream (NEG-30): FIN, and wait for the peer's. An RTR that is agreed
+ * on is under way.
+ */
+static void close_gracefully(struct rnic_qp *qp, struct rnic_conn *conn)
+{
+	bool opens = qp->tx.open || qp->rx.rtr;
+
+	await_end(qp, conn);
+	if (!qp->fin)
+		qp->fin = !opens || rnic_tx_idle(qp);
+}
+
+/*
+ * The peer sends no more, but still takes what was posted and what it asked for
+ * (CONN-17): as long as that moves. What waits for a Read waits in vain now.
+ */
+static bool half_open(struct rnic_qp *qp, struct rnic_conn *conn)
+{
+	if (rnic_sock_dead(&conn->s) || qp->rx.mpa.seen || !qp->tx.open)
+		return false;
+	if (rnic_reads_out(&qp->readq) || rnic_tx_idle(qp))
+		return false;
+	await_end(qp, conn);
+	return true;
+}
+
+/*
+ * Is the connection over? A FIN inside an FPDU, a reset and a time-out lose
+ * data: the consumer is told. A FIN between two FPDUs is the peer's close.
+ * Not before all that arrived was looked at: @unread says that it was not.
+ */
+static bool is_over(struct rnic_qp *qp, struct rnic_conn *conn, bool unread)
+{
+	bool broken = rnic_sock_dead(&conn->s) && (rnic_sock_error(&conn->s) || qp->tx.broken);
+
+	if (qp->closing || rnic_qp_state(qp) == IB_QPS_ERR)
+		return true;
+	if (unread || (!qp->rx.eof && !rnic_sock_dead(&conn->s)) || half_open(qp, conn))
+		return rnic_conn_expired(conn);
+	if (broken || qp->rx.mpa.seen) {
+		qp->event = IB_EVENT_QP_FATAL;
+		rnic_stat_inc(qp->dev, RNIC_STAT_CONN_RESET);
+	}
+	return true;
+}
+
+static void raise_event(struct rnic_qp *qp, enum ib_event_type type)
+{
+	struct ib_event ev = {
+		.device = qp->ibqp.device,
+		.element.qp = &qp->ibqp,
+		.event = type,
+	};
+
+	if (qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
+}
+
+/*
+ * Once in a life in error: no receive will be taken from the shared queue on behalf of
+ * this queue pair. Who drains it waits for that, also when it was never connected.
+ */
+static void tell_last(struct rnic_qp *qp)
+{
+	if (qp->srq && !qp->told)
+		raise_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+	qp->told = true;
+}
+
+/* Socket locked. */
+static void unlink_connection(struct rnic_qp *qp, struct rnic_conn *conn)
+{
+	rnic_bulk_stop(qp);
+	conn->last_words = qp->tx.term_due;
+	rnic_tx_finish(qp, &conn->s);
+	spin_lock_bh(&qp->lock);
+	conn->graceful = qp->parted && !qp->closing && qp->tx.msg == RNIC_TX_NONE;
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	WRITE_ONCE(qp->conn, NULL);
+	spin_unlock_bh(&qp->lock);
+}
+
+/* delayed_work of a user's queue pair in error: look again. */
+void rnic_qp_reflush(struct work_struct *work)
+{
+	rnic_qp_kick(container_of(work, struct rnic_qp, reflush.work));
+}
+
+/*
+ * User space posts receives without a doorbell, also to a queue pair in error,
+ * and waits for them to come back flushed. So look again when as much time has passed as
+ * since the last one was found, or the last system call came. After some seconds of
+ * nothing the next system call looks: a program that does nothing costs nothing.
+ */
+static void flush(struct rnic_qp *qp)
+{
+	u32 get = qp->rq.get;
+	unsigned long idle;
+
+	rnic_qp_flush(qp);
+	if (!qp->rq.user || READ_ONCE(qp->gone))
+		return;
+	if (get != qp->rq.get)
+		WRITE_ONCE(qp->active, jiffies);
+	idle = jiffies - READ_ONCE(qp->active);
+	if (idle < REFLUSH_MAX)
+		queue_delayed_work(rnic_wq, &qp->reflush, max(idle, 1UL));
+}
+
+/* Socket not locked; @conn with the queue pair's reference, which goes. */
+static void take_down(struct rnic_qp *qp, struct rnic_conn *conn)
+{
+	struct page *tail = qp->tx.img.page;
+	u32 off = qp->tx.sent, len = qp->tx.img.fill - off;
+
+	qp->tx.img.page = NULL;
+	WRITE_ONCE(qp->active, jiffies);
+	flush(qp);
+	rnic_readq_free(&qp->readq);
+	if (qp->event >= 0)
+		raise_event(qp, qp->event);
+	qp->event = -1;
+	tell_last(qp);
+	hrtimer_cancel(&qp->hold);
+	/* No connection, then look: the tasklet began, and looks at rnic_qp.conn. */
+	smp_mb();
+	tasklet_unlock_wait(&qp->soft);
+	/* The last thing that may touch qp: it drops the endpoint's reference. */
+	rnic_conn_end(conn, tail, off, len);
+	rnic_conn_put(conn);
+}
+
+/* Return: the connection is over. */
+static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
+{
+	bool unread, again, over, fin = qp->fin;
+
+	rnic_sock_lock(&conn->s);
+	unread = rnic_qp_state(qp) != IB_QPS_ERR && rnic_rx_run(qp, &conn->s);
+	again = unread;
+	if (rnic_qp_sends(qp))
+		again |= qp->sq.user ? rnic_bulk_work(qp, &conn->s) : rnic_post_work(qp, &conn->s);
+	if (rnic_qp_state(qp) == IB_QPS_SQD)
+		close_gracefully(qp, conn);
+	fin = !fin && qp->fin;
+	over = is_over(qp, conn, unread);
+	if (over)
+		unlink_connection(qp, conn);
+	rnic_sock_unlock(&conn->s);
+	if (fin && !over)
+		rnic_sock_shut(&conn->s);
+	if (again && !over)
+		rnic_qp_kick(qp);
+	return over;
+}
+
+/* rnic_qp.work: receive, send, end. Queued by rnic_qp_kick(). */
+void rnic_qp_work(struct work_struct *work)
+{
+	struct rnic_qp *qp = container_of(work, struct rnic_qp, work);
+	struct rnic_conn *conn = rnic_qp_conn(qp);
+	bool over;
+
+	if (!conn) {
+		rnic_qp_wake_startup(qp);
+		if (rnic_qp_must_flush(qp)) {
+			flush(qp);
+			tell_last(qp);
+		}
+		return;
+	}
+	over = run_connection(qp, conn);
+	rnic_conn_put(conn);
+	if (over)
+		take_down(qp, conn);
+}

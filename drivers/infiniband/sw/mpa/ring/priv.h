@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What the ring files share among themselves.
+ */
+#ifndef _RNIC_RING_PRIV_H
+#define _RNIC_RING_PRIV_H
+
+#include <rdma/siw-abi.h>
+
+#include "ring/ring.h"
+
+/* Who may post */
+#define RNIC_BY_USER		0x1
+#define RNIC_BY_KERNEL	0x2
+#define RNIC_BY_ALL		(RNIC_BY_USER | RNIC_BY_KERNEL)
+
+/**
+ * struct rnic_op_row - what is allowed for an operation
+ * @by:		who may post it to a send queue
+ * @max_sge:	SGEs
+ * @inl:	may carry its data inline
+ * @siw:	its number in the user ABI
+ * @wc:		its completion for kernel consumers
+ */
+struct rnic_op_row {
+	u8 by;
+	u8 max_sge;
+	bool inl;
+	enum siw_opcode siw;
+	enum ib_wc_opcode wc;
+};
+
+extern const struct rnic_op_row rnic_op_table[RNIC_OP_N];
+
+/* ring_mem.c */
+int rnic_rmem_alloc(struct rnic_rmem *mem, size_t size,
+		    struct ib_ucontext *uctx);
+void rnic_rmem_free(struct rnic_rmem *mem);
+
+/* ring_kern.c */
+int rnic_sq_pop_kernel(struct rnic_sq *sq, struct rnic_wqe *wqe);
+int rnic_rq_pop_kernel(struct rnic_rq *rq, struct rnic_rwqe *rwqe);
+
+#endif /* _RNIC_RING_PRIV_H */

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Addresses: of both ends of a connection, and of a call that nobody accepted yet. IPv6
+ * sockets have IPv4 connections too; what leaves this file is IPv4 then.
+ */
+#include <linux/net.h>
+#include <net/inet_connection_sock.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+
+#include "tcp/sock.h"
+
+/* IPv4 in IPv6 clothes is IPv4 to the RDMA CM. */
+static void unmap(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
+	struct sockaddr_in in = { .sin_family = AF_INET };
+
+	if (addr->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&in6->sin6_addr))
+		return;
+	in.sin_port = in6->sin6_port;
+	in.sin_addr.s_addr = in6->sin6_addr.s6_addr32[3];
+	memset(addr, 0, sizeof(*addr));
+	memcpy(addr, &in, sizeof(in));
+}
+
+/* Of a connected socket, or one that was */
+static void local_addr(const struct sock *sk, struct sockaddr_storage *local)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)local;
+	struct sockaddr_in *in = (struct sockaddr_in *)local;
+
+	memset(local, 0, sizeof(*local));
+	local->ss_family = sk->sk_family;
+	if (sk->sk_family != AF_INET6) {
+		in->sin_port = inet_sk(sk)->inet_sport;
+		in->sin_addr.s_addr = sk->sk_rcv_saddr;
+		return;
+	}
+	in6->sin6_port = inet_sk(sk)->inet_sport;
+	in6->sin6_addr = sk->sk_v6_rcv_saddr;
+	in6->sin6_scope_id = ipv6_iface_scope_id(&in6->sin6_addr, sk->sk_bound_dev_if);
+	unmap(local);
+}
+
+static void remote_addr(const struct sock *sk, struct sockaddr_storage *remote)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)remote;
+	struct sockaddr_in *in = (struct sockaddr_in *)remote;
+
+	memset(remote, 0, sizeof(*remote));
+	remote->ss_family = sk->sk_family;
+	if (sk->sk_family != AF_INET6) {
+		in->sin_port = sk->sk_dport;
+		in->sin_addr.s_addr = sk->sk_daddr;
+		return;
+	}
+	in6->sin6_port = sk->sk_dport;
+	in6->sin6_addr = sk->sk_v6_daddr;
+	unmap(remote);
+}
+
+/**
+ * rnic_sock_peek() - the addresses of the connection that rnic_sock_accept() would take
+ * @listener:	a listening socket; nobody else accepts from it
+ * @local:	set to our end's
+ * @remote:	set to the caller's
+ *
+ * Context: process.
+ * Return: 0, or -EAGAIN when none waits.
+ */
+int rnic_sock_peek(const struct rnic_sock *listener, struct sockaddr_storage *local,
+		   struct sockaddr_storage *remote)
+{
+	struct request_sock_queue *queue = &inet_csk(listener->sock->sk)->icsk_accept_queue;
+	int ret = -EAGAIN;
+
+	/* TCP takes connections away under this lock, one by one, when listening ends. */
+	spin_lock_bh(&queue->rskq_lock);
+	if (queue->rskq_accept_head) {
+		local_addr(queue->rskq_accept_head->sk, local);
+		remote_addr(queue->rskq_accept_head->sk, remote);
+		ret = 0;
+	}
+	spin_unlock_bh(&queue->rskq_lock);
+	return ret;
+}
+
+/**
+ * rnic_sock_addrs() - both ends' addresses
+ * @s:		a connected socket
+ * @local:	filled in
+ * @remote:	filled in
+ *
+ * Return: 0 or -errno (the connection is gone).
+ */
+int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote)
+{
+	int ret;
+
+	memset(remote, 0, sizeof(*remote));
+	ret = kernel_getpeername(s->sock, (struct sockaddr *)remote);
+	if (ret < 0)
+		return ret;
+	unmap(remote);
+	local_addr(s->sock->sk, local);
+	return 0;
+}

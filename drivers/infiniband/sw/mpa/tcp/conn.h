@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * A connection: a socket, and how the startup and the queue pair hand it to each other.
+ *
+ * The startup makes it, and looks at it in @work. In Full Operation the stream is the queue
+ * pair's, whose worker gives it back by rnic_conn_end(). Then @work lingers, until the peer
+ * has all.
+ */
+#ifndef _RNIC_CONN_H
+#define _RNIC_CONN_H
+
+#include <linux/kref.h>
+#include <linux/workqueue.h>
+
+#include "tcp/sock.h"
+
+struct page;
+struct rnic_qp;
+
+/**
+ * struct rnic_conn - a connection
+ * @ref:	references: one until the startup is done with it, one per queued work or
+ *		armed timer, one of the queue pair, and short ones
+ * @release:	called with the last of them, in process context
+ * @s:		socket
+ * @work:	startup and lingering, in rnic_startup_wq
+ * @timer:	runs @work when @deadline has passed
+ * @deadline:	in jiffies, 0 when there is none; no lock
+ * @qp:		queue pair, with a reference, while connecting or operating
+ * @ended:	the queue pair has given the stream back, and what follows is set
+ * @graceful:	the consumer closed, no error did, and no message was cut
+ * @last_words:	a Terminate or a reject was the last message, and the peer shall hear it;
+ *		the startup sets it, too
+ * @tail:	pages with the last bytes to send, with a reference, or NULL
+ * @tail_off:	first of them
+ * @tail_len:	how many
+ */
+struct rnic_conn {
+	struct kref ref;
+	void (*release)(struct rnic_conn *conn);
+	struct rnic_sock s;
+	struct work_struct work;
+	struct delayed_work timer;
+	unsigned long deadline;
+	struct rnic_qp *qp;
+	bool ended;
+	bool graceful;
+	bool last_words;
+	struct page *tail;
+	u32 tail_off;
+	u32 tail_len;
+};
+
+void rnic_conn_init(struct rnic_conn *conn, work_func_t look,
+		    void (*release)(struct rnic_conn *conn));
+void rnic_conn_free(struct kref *ref);
+void rnic_conn_kick(struct rnic_conn *conn);
+void rnic_conn_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
+void rnic_conn_arm(struct rnic_conn *conn, u32 ms);
+void rnic_conn_disarm(struct rnic_conn *conn);
+bool rnic_conn_expired(const struct rnic_conn *conn);
+void rnic_conn_end(struct rnic_conn *conn, struct page *tail, u32 off, u32 len);
+bool rnic_conn_ended(const struct rnic_conn *conn);
+void rnic_conn_drop_tail(struct rnic_conn *conn);
+
+static inline struct rnic_conn *rnic_conn_get(struct rnic_conn *conn)
+{
+	kref_get(&conn->ref);
+	return conn;
+}
+
+/* Context: process; any when it is not the last reference. */
+static inline void rnic_conn_put(struct rnic_conn *conn)
+{
+	kref_put(&conn->ref, rnic_conn_free);
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * TCP sockets as the rest of the driver sees them: made, listening, hooked, closed. What
+ * moves octets is in stream.h. These two speak for net/.
+ */
+#ifndef _RNIC_SOCK_H
+#define _RNIC_SOCK_H
+
+#include <linux/lockdep_types.h>
+#include <linux/net.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+
+struct mem_cgroup;
+struct net_device;
+struct sock;
+
+/**
+ * enum rnic_sock_event - what happened on a socket
+ * @RNIC_SOCK_DATA:	octets (or, on a listener, a connection) arrived
+ * @RNIC_SOCK_SPACE:	the send buffer has room again
+ * @RNIC_SOCK_STATE:	the TCP state changed, or an error is pending
+ */
+enum rnic_sock_event {
+	RNIC_SOCK_DATA,
+	RNIC_SOCK_SPACE,
+	RNIC_SOCK_STATE,
+};
+
+/**
+ * struct rnic_sock - a TCP socket of ours
+ * @sock:	the socket, NULL before it is made and after rnic_sock_close()
+ * @event:	called for each event with sk_callback_lock read-held and BH off;
+ *		must not sleep. Never called after rnic_sock_unhook() returned.
+ * @data_ready: the socket's own callbacks, put back by rnic_sock_unhook()
+ * @write_space: likewise
+ * @state_change: likewise
+ * @error_report: likewise
+ * @memcg:	memory cgroup, with a reference, of the listener that it was accepted from,
+ *		until rnic_sock_charge()
+ * @mtu:	path MTU that rnic_sock_emss() saw last
+ * @mss_clamp:	largest segment the peer takes, or 0 before rnic_sock_emss()
+ * @kernels_lock: lockdep's class of the lock before it was ours
+ * @kernels_slock: likewise, of the spinlock in it
+ */
+struct rnic_sock {
+	struct socket *sock;
+	void (*event)(struct rnic_sock *s, enum rnic_sock_event event);
+	void (*data_ready)(struct sock *sk);
+	void (*write_space)(struct sock *sk);
+	void (*state_change)(struct sock *sk);
+	void (*error_report)(struct sock *sk);
+	struct mem_cgroup *memcg;
+	u32 mtu;
+	u16 mss_clamp;
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	struct lockdep_map kernels_lock;
+	struct lockdep_map kernels_slock;
+#endif
+};
+
+typedef void (*rnic_sock_event_fn)(struct rnic_sock *s, enum rnic_sock_event event);
+
+int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
+		      struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
+		      rnic_sock_event_fn event);
+int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote);
+int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
+		     struct sockaddr_storage *local, bool v6only, int tos, int backlog,
+		     rnic_sock_event_fn event);
+int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
+void rnic_sock_charge(struct rnic_sock *s);
+void rnic_sock_keepalive(struct rnic_sock *s, int seconds);
+void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);
+void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event);
+void rnic_sock_unhook(struct rnic_sock *s);
+void rnic_sock_close(struct rnic_sock *s);
+void rnic_sock_abort(struct rnic_sock *s);
+void rnic_sock_shut(struct rnic_sock *s);
+
+/* addr.c */
+int rnic_sock_peek(const struct rnic_sock *listener, struct sockaddr_storage *local,
+		   struct sockaddr_storage *remote);
+int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote);
+
+bool rnic_sock_established(const struct rnic_sock *s);
+int rnic_sock_error(const struct rnic_sock *s);
+
+#endif

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Queue pairs: making, changing and unmaking them.
+ *
+ * States are those of the verbs:
+ *
+ *	RESET, INIT, RTR   no connection; the same to us
+ *	RTS		   connected, by rnic_qp_attach() only
+ *	SQD		   closing: what was posted is sent, then FIN
+ *	ERR		   everything is flushed; RESET makes it usable again
+ *
+ * Whatever ends a connection (the consumer, the peer, an error) sets the state
+ * or qp->closing and wakes the worker, which takes the connection down.
+ *
+ * Lifetime. ib_core frees the struct after rnic_destroy_qp(), which waits until
+ * iw_cm and the endpoint have dropped their references. The endpoint's goes
+ * when the connection is taken down, and the worker is not needed after that.
+ */
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <compat/hrtimer.h>
+
+#include "conn/ep.h"
+#include "core/dev.h"
+#include "qp/cq.h"
+#include "qp/qp.h"
+#include "qp/srq.h"
+#include "verbs.h"
+
+/* What fits into the field of 24 bits that rdma_cm has for it. */
+#define QPN_MAX	0xffffff
+
+static int check_init_attr(const struct ib_qp_init_attr *attr)
+{
+	if (attr->qp_type != IB_QPT_RC || attr->create_flags)
+		return -EOPNOTSUPP;
+	if (!attr->send_cq || (!attr->recv_cq && !attr->srq))
+		return -EINVAL;
+	if (attr->cap.max_send_wr > RNIC_MAX_QP_WR || attr->cap.max_recv_wr > RNIC_MAX_QP_WR ||
+	    attr->cap.max_send_sge > RNIC_MAX_SGE || attr->cap.max_recv_sge > RNIC_MAX_SGE ||
+	    attr->cap.max_inline_data > RNIC_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+static int make_rings(struct rnic_qp *qp, const struct ib_qp_cap *cap, bool sig_all,
+		      struct ib_ucontext *uctx)
+{
+	int ret;
+
+	ret = rnic_sq_init(&qp->sq, cap->max_send_wr, uctx);
+	if (ret)
+		return ret;
+	if (!qp->srq) {
+		ret = rnic_rq_init(&qp->rq, cap->max_recv_wr, uctx);
+		if (ret)
+			goto err_sq;
+	}
+	qp->sq.sig_all = sig_all;
+	qp->sent = kvcalloc(qp->sq.size, sizeof(*qp->sent), RNIC_GFP);
+	if (qp->sent)
+		return 0;
+	ret = -ENOMEM;
+	if (!qp->srq)
+		rnic_rq_free(&qp->rq);
+err_sq:
+	rnic_sq_free(&qp->sq);
+	return ret;
+}
+
+static void free_rings(struct rnic_qp *qp)
+{
+	kvfree(qp->sent);
+	if (!qp->srq)
+		rnic_rq_free(&qp->rq);
+	rnic_sq_free(&qp->sq);
+}
+
+/* What was granted: at least what was asked for, and never nothing. */
+static void set_cap(struct rnic_qp *qp, struct ib_qp_cap *cap)
+{
+	cap->max_send_sge = max(cap->max_send_sge, 1U);
+	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
+	cap->max_inline_data = RNIC_MAX_INLINE;
+	qp->cap = *cap;
+}
+
+static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
+{
+	refcount_set(&qp->refs, 1);
+	init_completion(&qp->idle);
+	spin_lock_init(&qp->lock);
+	INIT_LIST_HEAD(&qp->startups);
+	spin_lock_init(&qp->sq_lock);
+	spin_lock_init(&qp->rq_lock);
+	INIT_WORK(&qp->work, rnic_qp_work);
+	INIT_DELAYED_WORK(&qp->reflush, rnic_qp_reflush);
+	tasklet_setup(&qp->soft, rnic_post_soft);
+	compat_hrtimer_setup(&qp->hold, rnic_hold_over, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	qp->event = -1;
+	qp->dev = rnic_dev(qp->ibqp.device);
+	qp->scq = rnic_cq(attr->send_cq);
+	qp->rcq = rnic_cq(attr->recv_cq ? attr->recv_cq : attr->send_cq);
+	qp->srq = attr->srq ? rnic_srq(attr->srq) : NULL;
+	qp->mem.dev = qp->dev;
+	qp->mem.pd = qp->ibqp.pd;
+}
+
+/*
+ * A number for the queue pair: nobody can tell it from others that he was given. The next
+ * free one from a random place on.
+ */
+static int number_qp(struct rnic_dev *dev, struct ib_qp *ibqp)
+{
+	u32 from = get_random_u32() & QPN_MAX;
+
+	return xa_alloc_cyclic_irq(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(2, QPN_MAX), &from,
+				   RNIC_GFP);
+}
+
+/**
+ * rnic_qp_create() - make a queue pair
+ * @ibqp:	zeroed, allocated by ib_core
+ * @attr:	what is wanted; @attr->cap is set to what was granted
+ * @uctx:	the user's context, NULL for kernel consumers
+ *
+ * Context: process.
+ * Return: 0 or -errno.
+ */
+int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_ucontext *uctx)
+{
+	struct rnic_dev *dev = rnic_dev(ibqp->device);
+	struct rnic_qp *qp = rnic_qp(ibqp);
+	int ret;
+
+	ret = check_init_attr(attr);
+	if (ret)
+		return ret;
+	if (!rnic_dev_charge(dev, RNIC_OBJ_QP))
+		return -ENOMEM;
+	init_fields(qp, attr);
+	ret = make_rings(qp, &attr->cap, attr->sq_sig_type == IB_SIGNAL_ALL_WR, uctx);
+	if (ret)
+		goto err_charge;
+	ret = number_qp(dev, ibqp);
+	if (ret < 0)
+		goto err_rings;
+	set_cap(qp, &attr->cap);
+	/* Whole from here on. */
+	xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL);
+	return 0;
+err_rings:
+	free_rings(qp);
+err_charge:
+	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
+	return ret < 0 ? ret : -ENOMEM;
+}
+
+/**
+ * rnic_destroy_qp() - ib_device_ops.destroy_qp
+ * @ibqp:	queue pair
+ * @udata:	unused
+ *
+ * What was posted on a connection completes with a flush status before this returns: a
+ * program whose device is deleted, and which polls, learns of it that way. What a kernel
+ * consumer has not polled by then he never sees, for each completion points to the queue
+ * pair.
+ *
+ * Context: process; waits for the connection to be taken down.
+ * Return: 0.
+ */
+int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct rnic_qp *qp = rnic_qp(ibqp);
+	struct rnic_dev *dev = qp->dev;
+
+	/* Nobody finds it by its number any more. Who has found it has a reference. */
+	xa_erase_irq(&dev->qps, ibqp->qp_num);
+	rnic_qp_error(qp);
+	rnic_qp_rem_ref(ibqp);
+	/*
+	 * It may be in the middle of a startup, which would take its time, or be found by one
+	 * that begins at this moment.
+	 */
+	do
+		rnic_ep_cut_qp(qp);
+	while (!wait_for_completion_timeout(&qp->idle, HZ / 10));
+	/*
+	 * Each of the two may have queued the other. The worker's last upcall may have made
+	 * the consumer post, and the tasklet wakes the worker.
+	 */
+	WRITE_ONCE(qp->gone, true);
+	cancel_work_sync(&qp->work);
+	cancel_delayed_work_sync(&qp->reflush);
+	tasklet_kill(&qp->soft);
+	cancel_work_sync(&qp->work);
+	rnic_cq_forget(qp->scq, ibqp);
+	rnic_cq_forget(qp->rcq, ibqp);
+	free_rings(qp);
+	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
+	return 0;
+}
+
+/* A consumer that closes twice, or after the peer did, is not wrong. */
+static int to_sqd(struct rnic_qp *qp)
+{
+	if (qp->state == IB_QPS_RTS) {
+		WRITE_ONCE(qp->state, IB_QPS_SQD);
+		qp->parted = true;
+		return 0;
+	}
+	return qp->state == IB_QPS_SQD || qp->state == IB_QPS_ERR ? 0 : -EINVAL;
+}
+
+/* The worker may still be at the end of the last life, see finish_reset(). */
+static int to_reset(struct rnic_qp *qp)
+{
+	if (qp->conn || qp->setup)
+		return -EBUSY;
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	qp->setup = true;
+	return 0;
+}
+
+static void finish_reset(struct rnic_qp *qp)
+{
+	flush_work(&qp->work);
+	rnic_qp_discard(qp);
+	qp->told = false;
+	spin_lock_bh(&qp->lock);
+	qp->setup = false;
+	qp->busy = false;
+	spin_unlock_bh(&qp->lock);
+}
+
+static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
+{
+	bool unused = qp->state == IB_QPS_RESET || qp->state == IB_QPS_INIT ||
+		      qp->state == IB_QPS_RTR;
+
+	lockdep_assert_held(&qp->lock);
+	switch (state) {
+	case IB_QPS_RESET:
+		return to_reset(qp);
+	case IB_QPS_INIT:
+	case IB_QPS_RTR:
+		if (!unused)
+			return -EINVAL;
+		WRITE_ONCE(qp->state, state);
+		return 0;
+	case IB_QPS_RTS:
+		/* Only a connection brings a queue pair there. */
+		return qp->state == IB_QPS_RTS ? 0 : -EINVAL;
+	case IB_QPS_SQD:
+		return to_sqd(qp);
+	case IB_QPS_ERR:
+		WRITE_ONCE(qp->state, IB_QPS_ERR);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/*
+ * What brought it into error has woken the worker, which takes the connection. While the
+ * startup has the stream, and the endpoint's lock, the worker leaves it alone: it is woken
+ * again at its end.
+ */
+static void await_end_of_connection(struct rnic_qp *qp)
+{
+	struct rnic_conn *conn;
+
+	spin_lock_bh(&qp->lock);
+	conn = qp->conn && !qp->begun ? rnic_conn_get(qp->conn) : NULL;
+	spin_unlock_bh(&qp->lock);
+	if (conn) {
+		rnic_conn_kick(conn);
+		flush_work(&conn->work);
+		rnic_conn_put(conn);
+	}
+	flush_work(&qp->work);
+}
+
+/**
+ * rnic_modify_qp() - ib_device_ops.modify_qp
+ * @ibqp:	queue pair
+ * @attr:	new values
+ * @mask:	which of them count; those without a meaning here are ignored
+ * @udata:	unused
+ *
+ * Context: process.
+ * Return: 0 or -errno.
+ */
+int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata)
+{
+	struct rnic_qp *qp = rnic_qp(ibqp);
+	int ret = 0;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET &&
+	    rnic_qp_state(qp) == IB_QPS_ERR)
+		await_end_of_connection(qp);
+	spin_lock_bh(&qp->lock);
+	if (mask & IB_QP_STATE)
+		ret = change_state(qp, attr->qp_state);
+	if (!ret && mask & IB_QP_ACCESS_FLAGS)
+		WRITE_ONCE(qp->access, attr->qp_access_flags);
+	spin_unlock_bh(&qp->lock);
+	if (!ret && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
+		finish_reset(qp);
+	/* To the others, which rdma_cm sets by habit, the worker has nothing to do. */
+	if (!ret && mask & IB_QP_STATE &&
+	    (attr->qp_state == IB_QPS_RESET || attr->qp_state > IB_QPS_RTS))
+		rnic_qp_kick(qp);
+	if (qp->sq.user)
+		rnic_qp_look(qp);
+	return ret;
+}
+
+static enum ib_mtu path_mtu(struct rnic_dev *dev)
+{
+	struct net_device *ndev = rnic_dev_netdev(dev);
+	enum ib_mtu mtu = IB_MTU_1024;
+
+	if (ndev) {
+		mtu = ib_mtu_int_to_enum(ndev->mtu);
+		dev_put(ndev);
+	}
+	return mtu;
+}
+
+/**
+ * rnic_query_qp() - ib_device_ops.query_qp
+ * @ibqp:	queue pair
+ * @attr:	filled in
+ * @mask:	unused: everything is told
+ * @init:	filled in
+ *
+ * Return: 0.
+ */
+int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	struct rnic_qp *qp = rnic_qp(ibqp);
+
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
+	spin_lock_bh(&qp->lock);
+	attr->qp_state = qp->state;
+	spin_unlock_bh(&qp->lock);
+	attr->cur_qp_state = attr->qp_state;
+	attr->cap = qp->cap;
+	attr->qp_access_flags = READ_ONCE(qp->access);
+	attr->path_mtu = path_mtu(qp->dev);
+	attr->port_num = 1;
+	attr->max_rd_atomic = min_t(u32, READ_ONCE(qp->ord), U8_MAX);
+	attr->max_dest_rd_atomic = min_t(u32, READ_ONCE(qp->ird), U8_MAX);
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->cap = qp->cap;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	init->qp_type = IB_QPT_RC;
+	if (qp->sq.user)
+		rnic_qp_look(qp);
+	return 0;
+}
