@@ -62,7 +62,7 @@ trace_rping() {
 	event state "$state from=connecting event=tcp_up to=wait_reply status=0"
 	event state "$state from=wait_reply event=accepted to=operating status=0"
 	state="role=responder lport=$PORT rport=[1-9][0-9]*"
-	event state "dev=mpa1 qpn=0 $state from=wait_request event=request to=wait_consumer status=-?[0-9]+"
+	event state "dev=mpa1 qpn=0 $state from=wait_request event=request to=wait_consumer status=0"
 	event state "dev=mpa1 qpn=$b $state from=wait_consumer event=accept to=operating status=0"
 
 	event post "dev=mpa0 qpn=$a wr=[0-9]+ op=send flags=signaled bytes=16 stag=0x00000000 to=0x0"
