@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # fresh.sh SUITE: what README promises, on a new and minimal system of that release of
 # Debian (bookworm, trixie): debootstrap makes it below build/, this tree's last commit is
-# cloned into it, and the commands under "The two commands" are typed there. "make check" is
+# cloned into it, and the commands under "Try it" are typed there. "make check" is
 # cut short, to the unit tests and two scenarios. Last come systems that are not Debian.
 #
 # Prints TAP, and what the commands print to build/fresh/SUITE.log. The system, of 3 GB, goes
@@ -87,9 +87,9 @@ clone() {
 
 # The lines of README that a newcomer types
 commands() {
-	awk '/^The two commands$/ { on = 1; next }
+	awk '/^Try it$/ { on = 1; next }
 		on && /^    [a-z]/ { print substr($0, 5); some = 1; next }
-		some && /^[^ ]/ { exit }' "$TOP/README"
+		some && /^[^ ]/ { exit }' "$TOP/README.rst"
 }
 
 # type_commands: each is a result. make check is cut short.

@@ -136,15 +136,63 @@ run_requirements() {
 	finish "requirements" "$OUT/requirements"
 }
 
-# A table that is broken is no table, and takes what follows with it.
+# The module is that of run_sparse.
+run_versions() {
+	step "one version everywhere"
+	scripts/package/versions.sh rdma_mpa.ko > "$OUT/versions" 2>&1
+	finish versions "$OUT/versions"
+}
+
+# links FILE: the links of a document to files of the tree that are not there
+links() {
+	local target
+	rst2pseudoxml "$1" 2> /dev/null | sed -n 's/.* refuri="\([^"]*\)".*/\1/p' | sort -u |
+		while read -r target; do
+			[[ $target == *:* || -e $(dirname "$1")/${target%%#*} ]] ||
+				echo "$1: the link $target leads nowhere"
+		done
+}
+
+# Docutils shows a broken table, and what follows it, as an error message.
 run_documents() {
 	local file
-	step "the documents are reStructuredText"
-	files README CONTRIBUTING.rst 'Documentation/*.rst' | while read -r file; do
+	step "the documents are reStructuredText, and their links lead somewhere"
+	files '*.rst' | while read -r file; do
 		rst2pseudoxml --report=2 --exit-status=2 "$file" 2> "$OUT/document" > /dev/null ||
 			grep "^$file:" "$OUT/document" || echo "$file: could not be read"
+		links "$file"
 	done > "$OUT/documents"
 	finish documents "$OUT/documents"
+}
+
+# in_code PATTERN: the names that a sed expression finds in the driver
+in_code() {
+	find drivers -name '*.[ch]' -exec sed -nE "s/$1/\\1/p" {} + | sort
+}
+
+# Each setting and counter of the driver is in its document and in the sysfs ABI, and the ABI
+# has no other.
+run_sysfs() {
+	local abi=Documentation/ABI/testing/sysfs-class-infiniband-mpa
+	local settings counters name
+	step "the documents of settings and counters"
+	settings=$(in_code '^static DEVICE_ATTR_R[WO]\(([a-z_]+)\);.*')
+	counters=$(in_code '^.*RNIC_STAT_.*\.name = "([a-z_]+)".*')
+	{
+		[[ -n $settings && -n $counters ]] || echo "no settings or no counters were found"
+		for name in $settings; do
+			grep -q "^\`\`$name\`\`  " Documentation/settings.rst ||
+				echo "Documentation/settings.rst lacks $name"
+		done
+		for name in $counters; do
+			grep -q "\`\`$name\`\`" Documentation/counters.rst ||
+				echo "Documentation/counters.rst lacks $name"
+		done
+		diff <(sed -n 's,^What:.*/,,p' "$abi" | sort) \
+			<(printf '%s\n' "$settings" "$counters" | sort) |
+			sed -n "s,^<,$abi: not in the code:,p; s,^>,$abi lacks,p"
+	} > "$OUT/sysfs"
+	finish "sysfs" "$OUT/sysfs"
 }
 
 scripts/deps.sh lint || exit 1
@@ -157,7 +205,9 @@ run_shellcheck
 run_rooms
 run_marked
 run_requirements
+run_versions
 run_documents
+run_sysfs
 echo
 printf '%s\n' "findings:" "${summary[@]}"
 [ $total = 0 ]

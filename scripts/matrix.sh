@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # matrix.sh [RESULTS...]: takes the results that runs of check.sh left (build/*/results, or
-# those named) into Documentation/kernels.results, and writes the table of kernels in README
+# those named) into Documentation/kernels.results, and writes the table of kernels in README.rst
 # from that, between two marks.
 #
 # A line of either is "DATE RELEASE WHAT PASSED FAILED EXTENT". WHAT is built, kunit or
@@ -15,7 +15,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 STORE=$TOP/Documentation/kernels.results
-README=${README:-$TOP/README}
+README=${README:-$TOP/README.rst}
 BEGIN='.. The table is written by scripts/matrix.sh.'
 END='.. End of the table.'
 
@@ -68,10 +68,10 @@ table() {
 			return passed " of " passed + failed (extent == "part" ? ", a part" : "")
 		}
 		function rule() {
-			print "========================  ============================  ============  ===================  =========="
+			print "========================  ============================  ============  ==================  =========="
 		}
 		function row(a, b, c, d, e) {
-			printf "%-24s  %-28s  %-12s  %-19s  %s\n", a, b, c, d, e
+			printf "%-24s  %-28s  %-12s  %-18s  %s\n", a, b, c, d, e
 		}
 		{
 			name = series($2)

@@ -10,28 +10,11 @@ cd "$TOP"
 OUT=$BUILD/deb
 
 # The part of the tree that the packages are made of
-PARTS=(Kbuild Makefile dkms.conf COPYING README SECURITY Documentation include drivers packaging)
+PARTS=(Kbuild Makefile dkms.conf COPYING README README.rst SECURITY.rst CHANGELOG.rst
+	Documentation include drivers packaging)
 
 # What a build of the module leaves behind is no source.
 LEFT_OVER=(--exclude='*.o' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*')
-
-# version_in FILE: the version that a distribution's file has
-version_in() {
-	case $1 in
-	*/changelog) sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' "$1" ;;
-	*.spec) sed -n 's/^Version: *//p' "$1" ;;
-	*/PKGBUILD) sed -n 's/^pkgver=//p' "$1" ;;
-	esac
-}
-
-check_versions() {
-	local file
-	for file in packaging/{debian/changelog,rdma-mpa.spec,PKGBUILD}; do
-		[ "$(version_in "$file")" = "$version" ] ||
-			die "$file has version $(version_in "$file") and dkms.conf has $version:" \
-				"change the one that is wrong"
-	done
-}
 
 # The archive of the source depends on nothing but the files: not on times, not on who.
 make_archive() {
@@ -45,7 +28,7 @@ make_archive() {
 
 "$TOP/scripts/deps.sh" package
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
-check_versions
+scripts/package/versions.sh || die "change the version that is wrong"
 step "building the packages in build/deb (log: build/deb/build.log)"
 rm -rf "$OUT"
 mkdir -p "$OUT"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Module start, and its mirror image.
+ * Start and end of the module.
  */
 #include <linux/module.h>
+#include <linux/stringify.h>
 
 #include "core/wq.h"
 #include "device.h"
@@ -43,3 +44,4 @@ module_exit(rnic_exit);
 
 MODULE_DESCRIPTION("Software iWARP RNIC over TCP with MPA");
 MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(__stringify(RNIC_VERSION)); /* Kbuild takes it from dkms.conf */

@@ -27,7 +27,7 @@ static int put_data_path(struct sk_buff *msg, const struct rnic_qp *qp, const st
 	const struct rnic_tx *tx = &qp->tx;
 	const struct show show[] = {
 		{ "open", tx->open },
-		{ "closing", qp->closing || qp->fin },
+		{ "closing", rnic_qp_life(qp) != RNIC_RUNNING },
 		{ "taken", qp->sent_tail - qp->sent_head },
 		{ "waits", tx->waits },
 		{ "reads_out", rnic_reads_out(rq) },

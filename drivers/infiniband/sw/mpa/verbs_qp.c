@@ -10,7 +10,7 @@
  *	ERR		   everything is flushed; RESET makes it usable again
  *
  * Whatever ends a connection (the consumer, the peer, an error) sets the state
- * or qp->closing and wakes the worker, which takes the connection down.
+ * or the life of the queue pair, and wakes the worker, which takes the connection down.
  *
  * Lifetime. ib_core frees the struct after rnic_destroy_qp(), which waits until
  * iw_cm and the endpoint have dropped their references. The endpoint's goes
@@ -190,7 +190,9 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	 * Each of the two may have queued the other. The worker's last upcall may have made
 	 * the consumer post, and the tasklet wakes the worker.
 	 */
-	WRITE_ONCE(qp->gone, true);
+	spin_lock_bh(&qp->lock);
+	rnic_qp_move(qp, RNIC_MOVE_DESTROY);
+	spin_unlock_bh(&qp->lock);
 	cancel_work_sync(&qp->work);
 	cancel_delayed_work_sync(&qp->reflush);
 	tasklet_kill(&qp->soft);
@@ -216,10 +218,9 @@ static int to_sqd(struct rnic_qp *qp)
 /* The worker may still be at the end of the last life, see finish_reset(). */
 static int to_reset(struct rnic_qp *qp)
 {
-	if (qp->conn || qp->setup)
+	if (!rnic_qp_move(qp, RNIC_MOVE_RESET))
 		return -EBUSY;
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
-	qp->setup = true;
 	return 0;
 }
 
@@ -229,8 +230,7 @@ static void finish_reset(struct rnic_qp *qp)
 	rnic_qp_discard(qp);
 	qp->told = false;
 	spin_lock_bh(&qp->lock);
-	qp->setup = false;
-	qp->busy = false;
+	rnic_qp_move(qp, RNIC_MOVE_RELEASE);
 	spin_unlock_bh(&qp->lock);
 }
 
@@ -272,7 +272,7 @@ static void await_end_of_connection(struct rnic_qp *qp)
 	struct rnic_conn *conn;
 
 	spin_lock_bh(&qp->lock);
-	conn = qp->conn && !qp->begun ? rnic_conn_get(qp->conn) : NULL;
+	conn = qp->life == RNIC_ATTACHED ? rnic_conn_get(qp->conn) : NULL;
 	spin_unlock_bh(&qp->lock);
 	if (conn) {
 		rnic_conn_kick(conn);

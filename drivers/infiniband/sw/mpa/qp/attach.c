@@ -11,7 +11,7 @@
 static bool may_claim(const struct rnic_qp *qp)
 {
 	lockdep_assert_held(&qp->lock);
-	return !qp->busy && !qp->setup && qp->state <= IB_QPS_RTR;
+	return rnic_qp_life(qp) == RNIC_IDLE && qp->state <= IB_QPS_RTR;
 }
 
 /**
@@ -36,17 +36,12 @@ bool rnic_qp_is_free(struct rnic_qp *qp)
 /* One connection per life: claimed before anything is set up for it. */
 static int claim(struct rnic_qp *qp)
 {
-	int ret = 0;
+	bool claimed;
 
 	spin_lock_bh(&qp->lock);
-	if (!may_claim(qp)) {
-		ret = -EINVAL;
-	} else {
-		qp->busy = true;
-		qp->setup = true;
-	}
+	claimed = may_claim(qp) && rnic_qp_move(qp, RNIC_MOVE_CLAIM);
 	spin_unlock_bh(&qp->lock);
-	return ret;
+	return claimed ? 0 : -EINVAL;
 }
 
 static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, bool open)
@@ -64,11 +59,8 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->tx.rtr = open ? agreed->rtr : 0;
 	qp->rx.rtr = open ? 0 : agreed->rtr;
 	qp->rx.first = true;
-	qp->begun = false;
-	qp->closing = false;
 	qp->parted = false;
-	qp->fin = false;
-	qp->ending = false;
+	qp->moved = -1;
 	qp->event = -1;
 	qp->mem.stream = atomic64_inc_return(&qp->dev->streams);
 	/*
@@ -109,16 +101,16 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_conn *conn, const struct mpa_
 	if (!ret)
 		init_data_path(qp, agreed, open);
 	spin_lock_bh(&qp->lock);
-	qp->setup = false;
 	if (!ret && qp->state > IB_QPS_RTR)
 		ret = -EINVAL;
 	if (!ret) {
+		rnic_qp_move(qp, RNIC_MOVE_ATTACH);
 		WRITE_ONCE(qp->state, IB_QPS_RTS);
 		/* The tasklet looks without the lock, and then at what was set before. */
 		smp_store_release(&qp->conn, rnic_conn_get(conn));
 	} else {
-		qp->busy = false;
 		rnic_readq_free(&qp->readq);
+		rnic_qp_move(qp, RNIC_MOVE_RELEASE);
 	}
 	spin_unlock_bh(&qp->lock);
 	/* The worker kept off while we were at it. */

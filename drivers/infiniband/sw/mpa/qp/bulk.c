@@ -142,6 +142,6 @@ bool rnic_post_now(struct rnic_qp *qp, struct rnic_sock *s)
 		WRITE_ONCE(tx->alone, tx->alone - 1);
 	take_posts(qp);
 	/* In SQD the worker waits for the last send to go. */
-	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || qp->closing ||
+	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || rnic_qp_failed(qp) ||
 	       rnic_qp_state(qp) != IB_QPS_RTS;
 }

@@ -66,7 +66,7 @@ static bool is_stream(const struct rnic_qp *qp, u32 encoded)
 	u32 run = tx->unseen ? tx->reads : tx->run;
 
 	return run > tx->patience && encoded && 2 * encoded <= tx->emss && !tx->waits &&
-	       !qp->rx.eof && !qp->closing && rnic_qp_state(qp) == IB_QPS_RTS;
+	       !qp->rx.eof && !rnic_qp_failed(qp) && rnic_qp_state(qp) == IB_QPS_RTS;
 }
 
 /**

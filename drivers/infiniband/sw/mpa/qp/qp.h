@@ -20,6 +20,7 @@
 
 #include "mem/mr.h"
 #include "mem/sgl.h"
+#include "qp/life.h"
 #include "qp/readq.h"
 #include "ring/ring.h"
 #include "tcp/chunk.h"
@@ -174,19 +175,16 @@ struct rnic_rx {
  * @dev:	device
  * @refs:	one for being there, one for each reference of iw_cm and the endpoint's
  * @idle:	completed when @refs is 0
- * @lock:	protects @state, @conn, @busy, @setup, @begun and @parted; BH off
+ * @lock:	protects @state, @conn, @life and @parted; BH off
  * @state:	see rnic_qp_modify()
  * @startups:	endpoints that start a connection for it, under the device's ep_lock
  * @conn:	connection, with a reference, or NULL; cleared with the socket
  *		locked too, so whoever holds that may go on
- * @busy:	has or had a connection since RESET
- * @setup:	gets one at this moment, or is reset: its data path is the one's who does
- *		that
- * @begun:	the startup is through with the stream
+ * @life:	see life.h; changed by rnic_qp_move(), from RNIC_ATTACHED on with the socket
+ *		locked too
  * @parted:	the consumer closed, whatever came then
- * @fin:	our FIN was asked for (state SQD)
- * @ending:	only what is left moves, and a deadline watches that it does
- * @moved:	octets acknowledged and received when the deadline was set
+ * @moved:	bytes acknowledged and received when the deadline of a close was set, or -1
+ *		without one
  * @work:	the worker
  * @hold:	sends what is held (@tx.held) when its time has come
  * @soft:	sends what a kernel consumer posted, when the worker is not worth it
@@ -194,7 +192,6 @@ struct rnic_rx {
  * @reflush:	wakes the worker of a user's queue pair in error, for receives
  *		are posted there without a doorbell
  * @active:	when a receive was last found there, or a system call came, in jiffies
- * @gone:	no @reflush any more
  * @scq:	CQ of the send queue
  * @rcq:	CQ of the receive queue
  * @srq:	shared receive queue, or NULL
@@ -217,8 +214,7 @@ struct rnic_rx {
  * @bulk:	the worker sends, and doorbells leave it to it (bulk.c)
  * @looking:	all that is unread is being looked at: no need to be told
  * @due:	TCP told nevertheless
- * @closing:	the data path ended the connection; the worker takes it down
- * @event:	async event to raise then, or -1
+ * @event:	async event to raise when the connection is taken down, or -1
  * @told:	that no more is taken from @srq; the worker's
  */
 struct rnic_qp {
@@ -230,20 +226,15 @@ struct rnic_qp {
 	enum ib_qp_state state;
 	struct list_head startups;
 	struct rnic_conn *conn;
-	bool busy;
-	bool setup;
-	bool begun;
+	enum rnic_life life;
 	bool parted;
-	bool fin;
-	bool ending;
-	u32 moved;
+	s64 moved;
 	struct work_struct work;
 	struct hrtimer hold;
 	struct tasklet_struct soft;
 	u32 posts;
 	struct delayed_work reflush;
 	unsigned long active;
-	bool gone;
 	struct rnic_cq *scq;
 	struct rnic_cq *rcq;
 	struct rnic_srq *srq;
@@ -266,7 +257,6 @@ struct rnic_qp {
 	bool bulk;
 	bool looking;
 	bool due;
-	bool closing;
 	int event;
 	bool told;
 };
@@ -294,10 +284,21 @@ static inline void rnic_tx_learn(struct rnic_tx *tx, bool single)
 	WRITE_ONCE(tx->alone, tx->alone_next);
 }
 
+static inline enum rnic_life rnic_qp_life(const struct rnic_qp *qp)
+{
+	return READ_ONCE(qp->life);
+}
+
+/* Has the data path ended the connection? Socket locked. */
+static inline bool rnic_qp_failed(const struct rnic_qp *qp)
+{
+	return rnic_qp_life(qp) == RNIC_FAILED;
+}
+
 /* Is what was posted still to be sent? Socket locked. */
 static inline bool rnic_qp_sends(const struct rnic_qp *qp)
 {
-	return !qp->closing && !qp->fin && rnic_qp_state(qp) != IB_QPS_ERR;
+	return rnic_qp_life(qp) == RNIC_RUNNING && rnic_qp_state(qp) != IB_QPS_ERR;
 }
 
 /**
@@ -352,7 +353,9 @@ struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn);
 void rnic_qp_add_ref(struct ib_qp *ibqp);
 void rnic_qp_rem_ref(struct ib_qp *ibqp);
 void rnic_qp_kick(struct rnic_qp *qp);
+bool rnic_qp_move(struct rnic_qp *qp, enum rnic_move move);
 void rnic_qp_error(struct rnic_qp *qp);
+void rnic_qp_stop(struct rnic_qp *qp);
 void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_conn *conn);
 void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs);
 struct rnic_conn *rnic_qp_conn(struct rnic_qp *qp);

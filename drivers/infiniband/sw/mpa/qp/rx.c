@@ -359,8 +359,7 @@ static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 		rnic_sent_done(qp, r->slot, status);
 	}
 	qp->event = IB_EVENT_QP_FATAL;
-	qp->closing = true;
-	rnic_qp_error(qp);
+	rnic_qp_stop(qp);
 }
 
 /*
@@ -443,7 +442,7 @@ static bool rx_piece(void *ctx, const u8 *data, u32 len)
 		err = verdict == MPA_RX_FAILED ? mpa->failed : rx_fpdu(p);
 		if (err)
 			rnic_qp_fail(qp, err, true);
-		if (qp->closing)
+		if (rnic_qp_failed(qp))
 			return false;
 		p->done += mpa->size;
 		p->fpdu.seq += mpa->size;
@@ -469,12 +468,12 @@ static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)
 	rnic_sock_walk(s, &p.at, rx_piece, &p);
 	let_go(&p);
 	rnic_sock_consume(s, p.done);
-	if (!qp->closing && p.done < RX_BUDGET) {
+	if (!rnic_qp_failed(qp) && p.done < RX_BUDGET) {
 		rnic_sock_want(s, mpa->seen + mpa_rx_missing(mpa));
 		qp->rx.eof = rnic_sock_peer_closed(s) && rnic_sock_unread(s) <= mpa->seen;
 	}
 	rnic_qp_tell(qp);
-	return !qp->closing && p.done >= RX_BUDGET;
+	return !rnic_qp_failed(qp) && p.done >= RX_BUDGET;
 }
 
 /**
@@ -492,7 +491,7 @@ bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s)
 	bool again;
 
 	rnic_sock_assert_locked(s);
-	if (qp->closing)
+	if (rnic_qp_failed(qp))
 		return false;
 	qp->looking = true;
 	again = run_pass(qp, s);

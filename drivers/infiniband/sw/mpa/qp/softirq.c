@@ -28,7 +28,7 @@ static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
 	bool open = qp->tx.open;
 	const struct rnic_read_in *asked;
 
-	if (rnic_rx_run(qp, s) || qp->closing || qp->rx.eof)
+	if (rnic_rx_run(qp, s) || rnic_qp_failed(qp) || qp->rx.eof)
 		return true;
 	asked = rnic_read_in_head(&qp->readq);
 	if (asked && asked->len > RNIC_INLINE_MAX)
@@ -36,14 +36,14 @@ static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
 	if (!asked && open == qp->tx.open &&
 	    (reads == rnic_reads_out(&qp->readq) || !rnic_tx_waiting(qp)))
 		return false;
-	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || qp->closing;
+	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || rnic_qp_failed(qp);
 }
 
 /* Is the connection up, with little enough unread to be handled here? */
 static bool is_small(struct rnic_qp *qp, struct rnic_conn *conn)
 {
 	return READ_ONCE(qp->conn) == conn && rnic_qp_state(qp) == IB_QPS_RTS &&
-	       !qp->closing && !qp->fin && rnic_sock_unread(&conn->s) <= RNIC_INLINE_MAX;
+	       rnic_qp_life(qp) == RNIC_RUNNING && rnic_sock_unread(&conn->s) <= RNIC_INLINE_MAX;
 }
 
 /*
@@ -99,11 +99,11 @@ void rnic_qp_begin(struct rnic_qp *qp, struct rnic_conn *conn)
 
 	rnic_sock_lock(&conn->s);
 	spin_lock_bh(&qp->lock);
-	qp->begun = true;
+	rnic_qp_move(qp, RNIC_MOVE_BEGIN);
 	spin_unlock_bh(&qp->lock);
 	if (is_small(qp, conn))
 		kick = rnic_rx_run(qp, &conn->s) || rnic_tx_run(qp, &conn->s, RNIC_INLINE_MAX, false) ||
-		       qp->closing || qp->rx.eof;
+		       rnic_qp_failed(qp) || qp->rx.eof;
 	rnic_sock_unlock(&conn->s);
 	if (kick)
 		rnic_qp_kick(qp);
@@ -121,7 +121,7 @@ static void look_at_held(struct rnic_sock *s, void *ctx)
 		return;
 	}
 	rnic_hold_learn(tx, tx->company >= RNIC_COMPANY);
-	if (rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || qp->closing)
+	if (rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || rnic_qp_failed(qp))
 		rnic_qp_kick(qp);
 }
 
@@ -151,7 +151,7 @@ static void try_to_send(struct rnic_sock *s, void *ctx)
 	struct rnic_conn *conn = container_of(s, struct rnic_conn, s);
 	struct rnic_qp *qp = ctx;
 
-	if (READ_ONCE(qp->conn) != conn || !qp->begun || !rnic_qp_sends(qp) || rnic_post_now(qp, s))
+	if (READ_ONCE(qp->conn) != conn || !rnic_qp_sends(qp) || rnic_post_now(qp, s))
 		rnic_qp_kick(qp);
 }
 

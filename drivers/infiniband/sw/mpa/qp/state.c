@@ -62,6 +62,24 @@ void rnic_qp_kick(struct rnic_qp *qp)
 }
 
 /**
+ * rnic_qp_move() - change the life of a queue pair
+ * @qp:		queue pair, @lock held, and its socket from RNIC_ATTACHED on
+ * @move:	who moves it
+ *
+ * Return: false when it may not be moved so from where it stands; nothing has changed then.
+ */
+bool rnic_qp_move(struct rnic_qp *qp, enum rnic_move move)
+{
+	enum rnic_life next;
+
+	lockdep_assert_held(&qp->lock);
+	if (!rnic_life_step(qp->life, move, &next))
+		return false;
+	WRITE_ONCE(qp->life, next);
+	return true;
+}
+
+/**
  * rnic_qp_error() - to the error state; the worker does the rest
  * @qp:	queue pair
  *
@@ -103,7 +121,7 @@ bool rnic_qp_must_flush(struct rnic_qp *qp)
 	bool ret;
 
 	spin_lock_bh(&qp->lock);
-	ret = qp->state == IB_QPS_ERR && !qp->conn && !qp->setup;
+	ret = qp->state == IB_QPS_ERR && !qp->conn && qp->life != RNIC_CLAIMED;
 	spin_unlock_bh(&qp->lock);
 	return ret;
 }
@@ -120,7 +138,7 @@ struct rnic_conn *rnic_qp_conn(struct rnic_qp *qp)
 	struct rnic_conn *conn;
 
 	spin_lock_bh(&qp->lock);
-	conn = qp->conn && qp->begun ? rnic_conn_get(qp->conn) : NULL;
+	conn = qp->conn && qp->life != RNIC_ATTACHED ? rnic_conn_get(qp->conn) : NULL;
 	spin_unlock_bh(&qp->lock);
 	return conn;
 }
@@ -134,9 +152,26 @@ struct rnic_conn *rnic_qp_conn(struct rnic_qp *qp)
 void rnic_qp_wake_startup(struct rnic_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
-	if (qp->conn && !qp->begun)
+	if (qp->life == RNIC_ATTACHED)
 		rnic_conn_kick(qp->conn);
 	spin_unlock_bh(&qp->lock);
+}
+
+/**
+ * rnic_qp_stop() - end the connection: the data path goes no further
+ * @qp:	queue pair, socket locked
+ *
+ * The worker takes it down.
+ *
+ * Context: any but hard interrupt.
+ */
+void rnic_qp_stop(struct rnic_qp *qp)
+{
+	spin_lock_bh(&qp->lock);
+	rnic_qp_move(qp, RNIC_MOVE_FAIL);
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	spin_unlock_bh(&qp->lock);
+	rnic_qp_kick(qp);
 }
 
 /*
@@ -169,13 +204,12 @@ void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
 	enum wire_class class = wire_err_row(err)->class;
 	const struct mpa_rx *mpa = &qp->rx.mpa;
 
-	if (qp->closing)
+	if (rnic_qp_failed(qp))
 		return;
-	qp->closing = true;
 	if (theirs)
 		rnic_stat_inc(qp->dev, reports[class].stat);
 	/* Before any work request is seen to fail. */
-	rnic_qp_error(qp);
+	rnic_qp_stop(qp);
 	qp->event = reports[class].event;
 	qp->tx.term_due = qp->tx.open;
 	rdmap_term_init(&qp->tx.term, err, theirs ? mpa->hdr : NULL, theirs ? mpa->hdr_len : 0,

@@ -225,7 +225,7 @@ static bool next_wqe(struct rnic_qp *qp)
 	struct rnic_tx *tx = &qp->tx;
 	int ret;
 
-	while (tx->msg == RNIC_TX_NONE && !qp->closing) {
+	while (tx->msg == RNIC_TX_NONE && !rnic_qp_failed(qp)) {
 		if (!tx->waits) {
 			if (!sent_room(qp))
 				return false;
@@ -268,7 +268,7 @@ bool rnic_tx_next(struct rnic_qp *qp)
 	struct rnic_tx *tx = &qp->tx;
 	struct rnic_read_in *r;
 
-	if (!tx->open || qp->closing)
+	if (!tx->open || rnic_qp_failed(qp))
 		return false;
 	if (tx->rtr) {
 		begin_rtr(qp);
@@ -280,7 +280,7 @@ bool rnic_tx_next(struct rnic_qp *qp)
 		if (next_wqe(qp))
 			return true;
 	}
-	if (!r || qp->closing)
+	if (!r || rnic_qp_failed(qp))
 		return false;
 	begin_response(qp, r);
 	return true;

@@ -66,11 +66,10 @@ static void await_end(struct rnic_qp *qp, struct rnic_conn *conn)
 {
 	u32 moved = rnic_sock_acked(&conn->s);
 
-	if (!qp->fin)
+	if (rnic_qp_life(qp) != RNIC_FINISHED)
 		moved += qp->rx.mpa.pos + qp->rx.mpa.seen;
-	if (qp->ending && moved == qp->moved)
+	if (moved == qp->moved)
 		return;
-	qp->ending = true;
 	qp->moved = moved;
 	rnic_conn_arm(conn, CLOSE_MS);
 }
@@ -85,8 +84,11 @@ static void close_gracefully(struct rnic_qp *qp, struct rnic_conn *conn)
 	bool opens = qp->tx.open || qp->rx.rtr;
 
 	await_end(qp, conn);
-	if (!qp->fin)
-		qp->fin = !opens || rnic_tx_idle(qp);
+	if (opens && !rnic_tx_idle(qp))
+		return;
+	spin_lock_bh(&qp->lock);
+	rnic_qp_move(qp, RNIC_MOVE_FINISH);
+	spin_unlock_bh(&qp->lock);
 }
 
 /*
@@ -112,7 +114,7 @@ static bool is_over(struct rnic_qp *qp, struct rnic_conn *conn, bool unread)
 {
 	bool broken = rnic_sock_dead(&conn->s) && (rnic_sock_error(&conn->s) || qp->tx.broken);
 
-	if (qp->closing || rnic_qp_state(qp) == IB_QPS_ERR)
+	if (rnic_qp_failed(qp) || rnic_qp_state(qp) == IB_QPS_ERR)
 		return true;
 	if (unread || (!qp->rx.eof && !rnic_sock_dead(&conn->s)) || half_open(qp, conn))
 		return rnic_conn_expired(conn);
@@ -149,13 +151,14 @@ static void tell_last(struct rnic_qp *qp)
 /* Socket locked. */
 static void unlink_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 {
-	trace_rnic_close(&qp->ibqp, qp->closing, qp->event >= 0,
+	trace_rnic_close(&qp->ibqp, rnic_qp_failed(qp), qp->event >= 0,
 			 qp->parted || rnic_qp_state(qp) == IB_QPS_ERR);
 	rnic_bulk_stop(qp);
 	conn->last_words = qp->tx.term_due;
 	rnic_tx_finish(qp, &conn->s);
 	spin_lock_bh(&qp->lock);
-	conn->graceful = qp->parted && !qp->closing && qp->tx.msg == RNIC_TX_NONE;
+	conn->graceful = qp->parted && !rnic_qp_failed(qp) && qp->tx.msg == RNIC_TX_NONE;
+	rnic_qp_move(qp, RNIC_MOVE_END);
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
 	WRITE_ONCE(qp->conn, NULL);
 	spin_unlock_bh(&qp->lock);
@@ -179,7 +182,7 @@ static void flush(struct rnic_qp *qp)
 	unsigned long idle;
 
 	rnic_qp_flush(qp);
-	if (!qp->rq.user || READ_ONCE(qp->gone))
+	if (!qp->rq.user || rnic_qp_life(qp) == RNIC_GONE)
 		return;
 	if (get != qp->rq.get)
 		WRITE_ONCE(qp->active, jiffies);
@@ -214,7 +217,8 @@ static void take_down(struct rnic_qp *qp, struct rnic_conn *conn)
 /* Return: the connection is over. */
 static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 {
-	bool unread, again, over, fin = qp->fin;
+	bool finished = rnic_qp_life(qp) == RNIC_FINISHED;
+	bool unread, again, over;
 
 	rnic_sock_lock(&conn->s);
 	unread = rnic_qp_state(qp) != IB_QPS_ERR && rnic_rx_run(qp, &conn->s);
@@ -223,12 +227,12 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 		again |= qp->sq.user ? rnic_bulk_work(qp, &conn->s) : rnic_post_work(qp, &conn->s);
 	if (rnic_qp_state(qp) == IB_QPS_SQD)
 		close_gracefully(qp, conn);
-	fin = !fin && qp->fin;
+	finished = !finished && rnic_qp_life(qp) == RNIC_FINISHED;
 	over = is_over(qp, conn, unread);
 	if (over)
 		unlink_connection(qp, conn);
 	rnic_sock_unlock(&conn->s);
-	if (fin && !over)
+	if (finished && !over)
 		rnic_sock_shut(&conn->s);
 	if (again && !over)
 		rnic_qp_kick(qp);
