@@ -83,7 +83,7 @@ trace_rping() {
 	stop client
 	ended server
 	wait_for 5 has_event close "dev=mpa0 qpn=$a by=consumer"
-	wait_for 5 has_event close "dev=mpa1 qpn=$b by=(consumer|peer)"
+	wait_for 5 has_event close "dev=mpa1 qpn=$b by=(consumer|peer|lost)"
 	event state "dev=mpa0 qpn=$a role=initiator .* from=operating event=ended to=linger status=0"
 }
 
