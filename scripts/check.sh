@@ -356,7 +356,7 @@ build_module() {
 }
 
 build_peers() {
-	"$TOP/scripts/peer/siw.sh" peer > /dev/null
+	"$TOP/scripts/siw.sh" peer > /dev/null
 }
 
 build_consumers() {
@@ -365,7 +365,7 @@ build_consumers() {
 
 build_programs() {
 	step "building the programs of the scenarios"
-	run_logged "$OUT/programs.log" make -C "$TOP/scripts/e2e" OUT="$BUILD/e2e"
+	run_logged "$OUT/programs.log" make -C "$TOP/scripts/e2e/programs" OUT="$BUILD/e2e"
 }
 
 # How many guests may run at once: each has two processors, of which it uses little

@@ -26,7 +26,9 @@ SPLAT+='|still has .* resources|not clean|leaked|kmemleak|page allocation failur
 
 # shellcheck source=scripts/e2e/lib.sh
 . "$HERE/lib.sh"
-for file in "$HERE"/[0-9][0-9]_*.sh; do
+# In exclusive mode is who comes first, and the module goes at the end.
+shopt -s extglob
+for file in "$HERE"/scenarios/{exclusive,!(exclusive|unload),unload}.sh; do
 	# shellcheck source=/dev/null
 	. "$file"
 done

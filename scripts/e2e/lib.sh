@@ -20,6 +20,7 @@ TYPE=${RDMA_TYPE:-mpa}
 MODULE=${MODULE:-$TOP/rdma_mpa.ko}
 BIN=${E2E_BIN:-$TOP/build/e2e}
 SIW=${SIW_DIR:-$TOP/build/siw/$(uname -r)}
+KMOD=$TOP/build/e2e-kmod/$(uname -r)
 A4=10.77.0.1 B4=10.77.0.2 A6=fd77::1 B6=fd77::2
 MODULE_NAME=$(basename "$MODULE" .ko)
 MODULE_NAME=${MODULE_NAME//-/_}
@@ -29,7 +30,7 @@ LIMIT=$((50 * SLOW))
 PORT=${PORT:-10000}
 declare -A PIDS=()
 
-# What enters a namespace (netns.c). The measurements, which do not build it, have ip.
+# What enters a namespace (programs/netns.c). The measurements, which do not build it, have ip.
 INTO=("$BIN/netns") LIMITED=("$BIN/netns" -t)
 [ -x "$BIN/netns" ] || { INTO=(ip netns exec) LIMITED=(in_time); }
 in_time() { timeout -k 1 "$1" ip netns exec "${@:2}"; }
@@ -110,7 +111,7 @@ serve() {
 	is_running "$1" || fail "$1 ended before it listened"
 }
 
-# What is done about a program of try() before its time-out ends it (netns.c)
+# What is done about a program of try() before its time-out ends it (programs/netns.c)
 export NETNS_LATE="bash '$TOP/scripts/e2e/guest.sh' --snapshot"
 
 # rping's main thread closes the event channel at its end, and the thread that has just

@@ -23,7 +23,7 @@ while getopts t:o: option; do
 done
 shift $((OPTIND - 1))
 
-make -s -C "$HERE" OUT="$BIN"
+make -s -C "$HERE/programs" OUT="$BIN"
 mkdir -p "$OUT"
 settings=()
 for name in RDMA_TYPE MODULE SIW_DIR E2E_SLOW; do
