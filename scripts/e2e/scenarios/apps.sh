@@ -47,7 +47,7 @@ cmtime_200() {
 	is_running server || fail "the server ended"	# it waits for more
 }
 
-scenario rstream_sizes 60 "rstream, data verified, blocking and with poll"
+scenario rstream_sizes 60 "rstream, data verified, blocking and with poll" newer
 rstream_sizes() {
 	both rstream -S all -C 2 -I 2 -T v -T b
 	polled rstream -S 70000 -C 3 -I 3 -T v
@@ -91,7 +91,7 @@ qperf_poll() {
 	for size in 1 64 1400 20000; do
 		before=$(hw_counter mpa0 tx_write)
 		for turn in 1 2 3 4 5; do
-			try client a qperf -lp "$PORT" "$B4" -cm 1 -t $((2 * SLOW)) -m "$size" \
+			try client a qperf -lp "$PORT" "$B4" -cm 1 -t "$SLOW" -m "$size" \
 				rc_rdma_write_poll_lat
 			grep -q 'Event rejected' "$WORK/client.log" || break
 			note "try $turn: qperf's client came before its server listened"

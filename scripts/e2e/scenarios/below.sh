@@ -8,7 +8,8 @@ resent() {
 	"$1" cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $13 }'
 }
 
-scenario startup_lossy 120 "one packet in five is lost while 20 connections start (CONN-21, DUAL-03)"
+scenario startup_lossy 120 "one packet in five is lost while 20 connections start (CONN-21, DUAL-03)" \
+	slow
 startup_lossy() {
 	local ok failed before resent
 	dirty
@@ -63,7 +64,7 @@ unacknowledged() {
 }
 
 # The client is stopped, so it is the one that sends next, on a cable that was cut.
-scenario tcp_gives_up_small 40 "the same with all sent, and another MTU since (ERR-01)"
+scenario tcp_gives_up_small 40 "the same with all sent, and another MTU since (ERR-01)" newer
 tcp_gives_up_small() {
 	local before
 	dirty
@@ -179,7 +180,8 @@ attached() { grep -qx attached "$WORK/mesh.log"; }
 # What a service mesh does. Ours are taken at the accepting end only: at the other one
 # sk_user_data is the driver's already. A call that is reset is made again with the older
 # revision.
-scenario tcp_sockmap 40 "BPF takes each connection into a sockmap: calls fail, and later ones are well"
+scenario tcp_sockmap 40 "BPF takes each connection into a sockmap: calls fail, and later ones are well" \
+	bpf newer
 tcp_sockmap() {
 	local n cgroup=$STATE/cgroup
 	dirty

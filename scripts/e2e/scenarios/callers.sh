@@ -16,7 +16,8 @@ confined() {
 
 # Security modules are asked where this BPF program is: when a socket is created for
 # somebody who is not the kernel.
-scenario callers_sockets 40 "a program that may have no sockets gets none through the device"
+scenario callers_sockets 40 "a program that may have no sockets gets none through the device" \
+	bpf newer
 callers_sockets() {
 	local cgroup=$STATE/cgroup
 	mkdir -p "$cgroup"
@@ -35,7 +36,8 @@ callers_sockets() {
 	stop nosock || :
 }
 
-scenario callers_fallback 40 "the second attempt is the caller's too, and why it failed is told"
+scenario callers_fallback 40 "the second attempt is the caller's too, and why it failed is told" \
+	newer
 callers_fallback() {
 	dirty
 	peer retry unreachable
@@ -45,7 +47,8 @@ sock_memory() { awk '$1 == "sock" { print $2 }' "$STATE/cgroup/charged/memory.st
 pays_for_socket() { [ "$(sock_memory)" -ge 40000 ]; }
 
 # What arrives and cannot be used yet, for the FPDU is not whole, stays with TCP.
-scenario callers_memory 40 "the memory of an accepted connection is charged to the server's cgroup"
+scenario callers_memory 40 "the memory of an accepted connection is charged to the server's cgroup" \
+	memcg newer
 callers_memory() {
 	local cgroup=$STATE/cgroup
 	dirty

@@ -17,7 +17,7 @@ cards_are_up() {
 	a ip link show va | grep -q "state UP" && b ip link show vb | grep -q "state UP"
 }
 
-scenario cards_data 60 "over network cards: every octet, with the CRC and without"
+scenario cards_data 60 "over network cards: every octet, with the CRC and without" newer
 cards_data() {
 	local mtu crc way
 	use_cards
@@ -38,7 +38,7 @@ cards_data() {
 }
 
 # Captured where they arrive: each frame is what the sender's card made.
-scenario seg_cards 60 "segments that a network card cuts begin with FPDUs (SEG-12)"
+scenario seg_cards 60 "segments that a network card cuts begin with FPDUs (SEG-12)" wire
 seg_cards() {
 	use_cards
 	b ethtool -K vb tso off gso off gro off >/dev/null

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Connections: what the caller and the listener learn of each other.
 
-for test in private_data reject refused ird_ord depths no_reads disconnects abandoned burst named; do
-	scenario "cm_$test" 40 "connections: ${test//_/ }"
-	eval "cm_$test() {
-		new_port
-		run cm_$test a \"\$BIN/cm_probe\" -p \"\$PORT\" $test
-	}"
-done
+scenarios cm 40 connections cm_probe \
+	private_data reject:newer refused ird_ord depths:newer no_reads disconnects abandoned \
+	burst named
+
+cm_probe() {
+	new_port
+	run "cm_$1" a "$BIN/cm_probe" -p "$PORT" "$1"
+}
 
 scenario cm_ipv6 40 "private data and refusal over IPv6"
 cm_ipv6() {
@@ -30,7 +31,7 @@ many_call() {
 		fail "a caller fell back to revision 1"
 }
 
-scenario cm_pending 60 "more callers than max_pending: they wait, and none falls back"
+scenario cm_pending 60 "more callers than max_pending: they wait, and none falls back" newer
 cm_pending() {
 	dirty
 	echo 2 > /sys/class/infiniband/mpa1/mpa/max_pending

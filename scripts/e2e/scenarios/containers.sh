@@ -34,7 +34,8 @@ nothing_of_the_pair() {
 		[ -z "$(rdma dev show)" ] && [ ! -d "/sys/module/$MODULE_NAME" ]
 }
 
-scenario pair_up_and_down 60 "rdma-pair.sh: the hosts are made, what it prints works, nothing stays"
+scenario pair_up_and_down 60 "rdma-pair.sh: the hosts are made, what it prints works, nothing stays" \
+	script
 pair_up_and_down() {
 	local server client
 	pair_up
@@ -59,7 +60,7 @@ pair_up_and_down() {
 }
 
 # A module that was loaded before is another's.
-scenario pair_loaded 40 "rdma-pair.sh where the module is loaded: it is taken, and stays"
+scenario pair_loaded 40 "rdma-pair.sh where the module is loaded: it is taken, and stays" script
 pair_loaded() {
 	dirty
 	trap 'pair down' EXIT
@@ -80,7 +81,7 @@ complains() {
 }
 
 # The rping that it finds fails.
-scenario pair_logs 60 "rdma-pair.sh whose check fails: what is needed to see why"
+scenario pair_logs 60 "rdma-pair.sh whose check fails: what is needed to see why" script slow
 pair_logs() {
 	no_pair
 	not env MODULE="$WORK/none.ko" "$CI/rdma-pair.sh" up >"$WORK/up.log" 2>&1 ||
@@ -100,7 +101,7 @@ pair_logs() {
 }
 
 # A module that compiles first, and one that does not. The guest's files are its own.
-scenario pair_build 400 "rdma-pair.sh builds the module for the kernel that runs"
+scenario pair_build 400 "rdma-pair.sh builds the module for the kernel that runs" compiler script
 pair_build() {
 	local file=$TOP/drivers/infiniband/sw/mpa/main.c
 	no_pair
@@ -117,7 +118,7 @@ pair_build() {
 }
 
 # As a runner does it, which keeps what a step leaves in GITHUB_ENV for the next ones.
-scenario pair_action 90 "the action, and the example of a workflow: their steps, run"
+scenario pair_action 90 "the action, and the example of a workflow: their steps, run" script
 pair_action() {
 	local file
 	no_pair
@@ -144,7 +145,7 @@ for node in json.load(open(sys.argv[1]))["devices"][0]["containerEdits"]["device
     print(node["path"])' "$1" | paste -sd ' '
 }
 
-scenario pair_cdi 60 "cdi.sh: the right device files, also when the number is another"
+scenario pair_cdi 60 "cdi.sh: the right device files, also when the number is another" script
 pair_cdi() {
 	local before
 	pair_up
@@ -249,7 +250,7 @@ root_is_outside() {
 		fail "who is root there? $(<"$WORK/uid_map.log")"
 }
 
-scenario container_root 600 "a container of root, its users mapped: one device, and rping"
+scenario container_root 600 "a container of root, its users mapped: one device, and rping" podman
 container_root() {
 	containers
 	OPTIONS+=(--uidmap 0:100000:65536 --gidmap 0:100000:65536)
@@ -259,7 +260,7 @@ container_root() {
 	pings_from_container --user 1000:1000
 }
 
-scenario container_user 600 "a container of a user without privileges: one device, and rping"
+scenario container_user 600 "a container of a user without privileges: one device, and rping" podman
 container_user() {
 	containers
 	useradd -m joe
@@ -273,7 +274,8 @@ container_user() {
 	root_is_outside "$(id -u joe)"
 }
 
-scenario container_without 600 "a container without the device, or memory to lock, is refused"
+scenario container_without 600 "a container without the device, or memory to lock, is refused" \
+	podman
 container_without() {
 	containers
 	in_container none -- rping -c -a "$B4" -C 1

@@ -5,7 +5,7 @@
 port_state() { cat "/sys/class/infiniband/$1/ports/1/state"; }
 port_is() { [[ $(port_state "$1") == *"$2"* ]]; }
 
-scenario link_add_delete 20 "rdma link add and delete, ten times"
+scenario link_add_delete 20 "rdma link add and delete, ten times" newer
 link_add_delete() {
 	local i
 	ip -n a link add d0 type dummy
@@ -36,7 +36,7 @@ link_duplicate() {
 kernel_is_at_least() { printf '%s\n' "$1" "$(uname -r)" | sort -CV; }
 
 # udev gives a device a name of its own (rdma_rename) unless the kernel says so.
-scenario link_name 15 "the kernel knows that a user chose the name, from 6.12 on"
+scenario link_name 15 "the kernel knows that a user chose the name, from 6.12 on" newer
 link_name() {
 	local index who
 	index=$(rdma dev show mpa0 | sed 's/:.*//')
@@ -122,7 +122,7 @@ netdev_removed() {
 	wait_for 10 not device_exists mpa0
 }
 
-scenario netdev_bond 30 "a bond with a device goes, its namespace and its members too"
+scenario netdev_bond 30 "a bond with a device goes, its namespace and its members too" bonding
 netdev_bond() {
 	local ns
 	modprobe bonding

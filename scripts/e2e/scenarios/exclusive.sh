@@ -5,7 +5,8 @@
 
 # In exclusive mode a device may move to another namespace. While it does nobody can get
 # hold of it.
-scenario startups_netns 60 "a device changes its namespace while its interface goes: it goes too"
+scenario startups_netns 60 "a device changes its namespace while its interface goes: it goes too" \
+	first slow
 startups_netns() {
 	dirty
 	topo_down
@@ -57,7 +58,8 @@ sees() { [ "$(devices "$1")" = "$2" ]; }
 
 must_see() { sees "$@" || fail "$1 sees '$(devices "$1")', not '$2'"; }
 
-scenario pair_exclusive 90 "rdma-pair.sh where devices are not shared: each in its host, out and in again"
+scenario pair_exclusive 90 "rdma-pair.sh where devices are not shared: each in its host, out and in again" \
+	first script slow
 pair_exclusive() {
 	exclusive
 	ip netns attach first $$
@@ -90,7 +92,8 @@ spare_devices() {
 }
 
 # A name is one namespace's since 7.3, before that it is the machine's.
-scenario names_exclusive 90 "names of devices in several namespaces: taken, free again, given back"
+scenario names_exclusive 90 "names of devices in several namespaces: taken, free again, given back" \
+	first newer
 names_exclusive() {
 	spare_devices
 	must_fail "exists" rdma dev set mpax name mpay
@@ -119,7 +122,8 @@ names_exclusive() {
 	wait_for 10 sees n ''
 }
 
-scenario counters_exclusive 60 "counters where each namespace has its own devices: with the device"
+scenario counters_exclusive 60 "counters where each namespace has its own devices: with the device" \
+	first newer
 counters_exclusive() {
 	local folder=/sys/class/infiniband/mpax/ports/1/hw_counters
 	spare_devices
@@ -141,7 +145,8 @@ counters_exclusive() {
 
 # One end of the cable stays in the first namespace, and so does the interface of mpa8.
 # mpa9 goes with its interface when that goes with its namespace.
-scenario pair_moved 90 "a device in another namespace than its interface comes back when that ends"
+scenario pair_moved 90 "a device in another namespace than its interface comes back when that ends" \
+	first script slow
 pair_moved() {
 	exclusive
 	ip netns attach first $$

@@ -85,7 +85,7 @@ add_and_delete() {
 	link_delete mpax || fail "the device cannot be deleted: $called in $name failed"
 }
 
-scenario failslab_device 60 "a device is added while allocations fail, one after another"
+scenario failslab_device 60 "a device is added while allocations fail, one after another" failslab
 failslab_device() {
 	dirty
 	ip -n a link add dx type dummy
@@ -111,7 +111,8 @@ talk_anyway() {
 	wait_for 10 no_objects
 }
 
-scenario failslab_connection 120 "connections while allocations fail, one after another: no hang"
+scenario failslab_connection 120 "connections while allocations fail, one after another: no hang" \
+	failslab
 failslab_connection() {
 	sites
 	sed -i '/ rnic_frame_send /d' "$WORK/sites"	# without a Request b waits in vain
@@ -123,7 +124,8 @@ failslab_connection() {
 }
 
 # What the wire says of it is looked at by peer/failslab.py.
-scenario failslab_startup 60 "allocations of the startup fail: Terminate 5, or a reject (P2P-41)"
+scenario failslab_startup 60 "allocations of the startup fail: Terminate 5, or a reject (P2P-41)" \
+	failslab
 failslab_startup() {
 	sites
 	export SITES=$WORK/sites

@@ -4,8 +4,7 @@
 
 # fair_test NAME SECONDS TEXT: a test of peer/fair.py
 fair_test() {
-	scenario "fair_$1" "$2" "$3"
-	eval "fair_$1() { peer fair $1; }"
+	scenario "fair_$1" "$2" "$3" -- peer fair "$1"
 }
 
 fair_test flood 90 "one source floods; good callers get through (SEC-13, CONN-22)"

@@ -47,7 +47,7 @@ killed_server() {
 	wait_for 5 no_objects
 }
 
-scenario killed_rping 30 "rping loses its peer, either side"
+scenario killed_rping 30 "rping loses its peer, either side" newer
 killed_rping() {
 	local victim
 	for victim in server client; do
@@ -61,7 +61,7 @@ killed_rping() {
 	done
 }
 
-scenario link_deleted_busy 40 "rdma link delete on the sending side, under traffic"
+scenario link_deleted_busy 40 "rdma link delete on the sending side, under traffic" newer
 link_deleted_busy() {
 	dirty
 	busy_pair

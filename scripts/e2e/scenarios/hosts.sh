@@ -21,7 +21,7 @@ bench_hosts() {
 		SMALL=0 SWEEP=0 OUT="$WORK/bench" PATH="$PATH" bash "$TOP/scripts/bench/run.sh"
 }
 
-scenario hosts_bench 600 "make bench HOST=...: measured between two hosts, which are as before"
+scenario hosts_bench 600 "make bench HOST=...: measured between two hosts, which are as before" sshd
 hosts_bench() {
 	dirty
 	serve_ssh

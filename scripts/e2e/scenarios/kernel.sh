@@ -62,7 +62,7 @@ nfs_client() {
 
 nfs_listens() { grep -q 'rdma 20049' "$WORK/server.log"; }
 
-scenario nfs_rdma 90 "NFS over RDMA: files go there and come back whole"
+scenario nfs_rdma 90 "NFS over RDMA: files go there and come back whole" newer
 nfs_rdma() {
 	dirty
 	topo_up

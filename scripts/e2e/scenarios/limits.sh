@@ -24,7 +24,8 @@ nothing_ran() {
 	not traced
 }
 
-scenario limits_idle 120 "nothing runs for idle queue pairs in error, nor for unread completions"
+scenario limits_idle 120 "nothing runs for idle queue pairs in error, nor for unread completions" \
+	slow
 limits_idle() {
 	# Functions of other modules, for timers that are gone, too, are of no interest.
 	trap 'trace_later 0' EXIT
@@ -42,8 +43,9 @@ limits_idle() {
 MEMORY=64M
 
 for test in cqs qps srqs mrs; do
-	scenario "limits_memory_$test" 120 "memory of many $test is charged to their maker, and refused"
-	eval "limits_memory_$test() { charged many_$test; }"
+	scenario "limits_memory_$test" 120 \
+		"memory of many $test is charged to their maker, and refused" memcg \
+		-- charged "many_$test"
 done
 
 # make_cgroup: a memory cgroup, for who is started with in_cgroup
@@ -81,7 +83,7 @@ slab_kib() { awk '$1 == "slab" { print int($2 / 1024) }' "$CGROUP/user/memory.st
 
 has_grown() { [ "$(slab_kib)" -ge $(($1 + 60)) ]; }
 
-scenario limits_memory_startups 60 "startups of silent peers are charged to who listens"
+scenario limits_memory_startups 60 "startups of silent peers are charged to who listens" memcg slow
 limits_memory_startups() {
 	local before set=/sys/class/infiniband/mpa1/mpa
 	dirty
@@ -122,7 +124,8 @@ trace_frees() {
 
 shrink() { echo 2 >/proc/sys/vm/drop_caches; }
 
-scenario limits_stock_shrinks 60 "chunks that are kept are given back when the kernel wants memory"
+scenario limits_stock_shrinks 60 "chunks that are kept are given back when the kernel wants memory" \
+	newer
 limits_stock_shrinks() {
 	trap 'trace_frees 0' EXIT
 	fill_stock 0
@@ -137,7 +140,7 @@ limits_stock_shrinks() {
 	fill_stock 0
 }
 
-scenario limits_stock_offline 60 "a processor that goes leaves no chunks behind"
+scenario limits_stock_offline 60 "a processor that goes leaves no chunks behind" hotplug newer
 limits_stock_offline() {
 	trap 'trace_frees 0; echo 1 >"$CPU1"' EXIT
 	fill_stock 1

@@ -10,7 +10,7 @@ lock_edges() {
 
 # Its own class keeps a lock apart from those of the kernel's other users of TCP, as NFS and
 # NVMe over TCP are: what they do under theirs we need not be able to do under ours.
-scenario lock_classes 60 "lockdep tells the locks of our sockets from those of others"
+scenario lock_classes 60 "lockdep tells the locks of our sockets from those of others" lockdep
 lock_classes() {
 	local class
 	rping_pair b a "$B4" 1000

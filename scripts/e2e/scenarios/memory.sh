@@ -46,32 +46,33 @@ memprobe() {
 	rmmod memprobe
 }
 
-scenario stags_user 60 "an STag tells nothing of others: index, key, reuse"
+scenario stags_user 60 "an STag tells nothing of others: index, key, reuse" newer
 stags_user() { run stags a "$BIN/stags"; }
 
-scenario stags_kernel 60 "an STag of a kernel consumer tells nothing of others"
+scenario stags_kernel 60 "an STag of a kernel consumer tells nothing of others" newer
 stags_kernel() { memprobe stags; }
 
-scenario srq_pd 60 "a receive from a shared queue is of the queue's protection domain"
+scenario srq_pd 60 "a receive from a shared queue is of the queue's protection domain" newer
 srq_pd() { memprobe srq_pd; }
 
-scenario kernel_offsets 60 "what a kernel consumer puts on the wire shows none of its addresses"
+scenario kernel_offsets 60 "what a kernel consumer puts on the wire shows none of its addresses" \
+	newer
 kernel_offsets() {
 	capture_here lo
 	memprobe offsets
 	no_addresses
 }
 
-scenario kernel_invalidate 60 "a peer invalidates what is valid and its own, and nothing else"
+scenario kernel_invalidate 60 "a peer invalidates what is valid and its own, and nothing else" newer
 kernel_invalidate() { memprobe inval; }
 
-scenario kernel_global_rkey 60 "a peer with the key to all memory names what is not mapped"
+scenario kernel_global_rkey 60 "a peer with the key to all memory names what is not mapped" newer
 kernel_global_rkey() { memprobe global; }
 
-scenario kernel_spin 60 "an invalidation spins for accesses that went on, and for no others"
+scenario kernel_spin 60 "an invalidation spins for accesses that went on, and for no others" newer
 kernel_spin() { memprobe spin; }
 
-scenario kernel_blocks 60 "memory becomes blocks as large as may be, not page by page"
+scenario kernel_blocks 60 "memory becomes blocks as large as may be, not page by page" newer
 kernel_blocks() { memprobe blocks; }
 
 # The kernel pins 2^32 - 1 pages at most. (abi.rst: a program is told the device's limits.)

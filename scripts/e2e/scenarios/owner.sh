@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Who may connect a queue pair.
 
-for test in stranger_connects stranger_accepts child threads numbers; do
-	scenario "owner_$test" 40 "who may connect a queue pair: ${test//_/ }"
-	eval "owner_$test() {
-		new_port
-		run owner_$test a \"\$BIN/cm_owner\" -p \"\$PORT\" $test
-	}"
-done
+scenarios owner 40 "who may connect a queue pair" cm_owner \
+	stranger_connects stranger_accepts child threads numbers:newer
+
+cm_owner() {
+	new_port
+	run "owner_$1" a "$BIN/cm_owner" -p "$PORT" "$1"
+}
 
 # The disk and its host are of the initial namespace, which gets the names of both of ours.
 scenario owner_kernel 60 "a program names a queue pair of the kernel, of NVMe"

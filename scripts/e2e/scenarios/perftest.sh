@@ -39,23 +39,26 @@ perf_between() {
 # completion while it waits for one: with a credit later than the last completion it
 # sleeps for ever, on any device. So Sends with events are ib_send_lat's.
 # Polling takes both processors here.
-declare -A EVENTS=([send]='' [write]='' [read]=-e) COUNT=([send]=20 [write]=20 [read]=20)
+declare -A EVENTS=([send]='' [write]='' [read]=-e)
 declare -A SIZE=([send]=16384 [write]=65536 [read]=65536)
 
+bw_qp4() {
+	# shellcheck disable=SC2086 # -e, or nothing
+	perf "ib_$1_bw" -q 4 ${EVENTS[$1]} -n 20 -s "${SIZE[$1]}"
+	# shellcheck disable=SC2086
+	perf "ib_$1_bw" -q 4 ${EVENTS[$1]} -n 20 -s 2
+}
+
+bw_both() {
+	# shellcheck disable=SC2086
+	perf "ib_$1_bw" -b ${EVENTS[$1]} -n 20 -s "${SIZE[$1]}"
+	# shellcheck disable=SC2086
+	perf "ib_$1_bw" -b -q 4 ${EVENTS[$1]} -n 20 -s 5000
+}
+
 for op in send write read; do
-	more="${EVENTS[$op]} -n ${COUNT[$op]}"
-
-	scenario "${op}_bw_qp4" 30 "ib_${op}_bw, 4 queue pairs"
-	eval "${op}_bw_qp4() {
-		perf ib_${op}_bw -q 4 $more -s ${SIZE[$op]}
-		perf ib_${op}_bw -q 4 $more -s 2
-	}"
-
-	scenario "${op}_bw_both" 30 "ib_${op}_bw in both directions, 1 and 4 queue pairs"
-	eval "${op}_bw_both() {
-		perf ib_${op}_bw -b $more -s ${SIZE[$op]}
-		perf ib_${op}_bw -b -q 4 $more -s 5000
-	}"
+	scenario "${op}_bw_qp4" 30 "ib_${op}_bw, 4 queue pairs" -- bw_qp4 "$op"
+	scenario "${op}_bw_both" 30 "ib_${op}_bw in both directions, 1 and 4 queue pairs" -- bw_both "$op"
 done
 
 scenario send_bw_sizes 90 "ib_send_bw, 2 octets to 8 MiB"
@@ -68,8 +71,7 @@ scenario read_bw_sizes 90 "ib_read_bw, 2 octets to 8 MiB, with events"
 read_bw_sizes() { perf ib_read_bw -a -e -n 5; }
 
 for op in send read; do
-	scenario "${op}_bw_poll" 40 "ib_${op}_bw, polling"
-	eval "${op}_bw_poll() { perf ib_${op}_bw -n 10 -s 16384; }"
+	scenario "${op}_bw_poll" 40 "ib_${op}_bw, polling" -- perf "ib_${op}_bw" -n 10 -s 16384
 done
 
 scenario send_lat_sizes 60 "ib_send_lat, 2 octets to 8 MiB, with events"
@@ -104,7 +106,8 @@ lat_inline() { perf ib_send_lat -e -n 20 -s 64 -I 64; }
 held() { hw_counter "$1" tx_held; }
 
 # Which messages wait is known, how long depends on the machine.
-scenario small_stream 30 "small messages in a row wait for company, those of a dialogue do not"
+scenario small_stream 30 "small messages in a row wait for company, those of a dialogue do not" \
+	newer
 small_stream() {
 	local ours theirs
 	ours=$(held mpa0) theirs=$(held mpa1)
@@ -143,7 +146,7 @@ small_reads() {
 }
 
 # The last octets of a message are sent by one, the next message is posted for the other.
-scenario bulk_turns 40 "doorbell and worker send by turns, and neither leaves it to the other"
+scenario bulk_turns 40 "doorbell and worker send by turns, and neither leaves it to the other" newer
 bulk_turns() {
 	by_turns 9000 20000 70000
 	dirty

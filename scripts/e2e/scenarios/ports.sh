@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Who gets a port.
 
-scenario ports_taken 60 "a port belongs to one server, whatever the port space"
+scenario ports_taken 60 "a port belongs to one server, whatever the port space" newer
 ports_taken() {
 	new_port
 	run ports_taken b "$BIN/cm_ports" -p "$PORT" taken

@@ -25,10 +25,10 @@ rping_sizes() {
 	is_running server || fail "the server ended"
 }
 
-scenario rping_ipv4 40 "rping, 64 to 64000 octets, IPv4, MTU 1500"
+scenario rping_ipv4 40 "rping, 64 to 64000 octets, IPv4, MTU 1500" newer
 rping_ipv4() { rping_sizes b a "$B4"; }
 
-scenario rping_ipv6 40 "rping, 64 to 64000 octets, IPv6"
+scenario rping_ipv6 40 "rping, 64 to 64000 octets, IPv6" newer
 rping_ipv6() { rping_sizes a b "$A6"; }
 
 scenario rping_once 20 "rping ends well at both ends"
@@ -55,7 +55,7 @@ rping_mtu_9000() {
 	rping_sizes b a "$B4"
 }
 
-scenario rping_mtu_change 40 "the MTU shrinks and grows under a running rping"
+scenario rping_mtu_change 40 "the MTU shrinks and grows under a running rping" newer
 rping_mtu_change() {
 	local mtu
 	dirty

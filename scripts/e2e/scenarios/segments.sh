@@ -66,7 +66,8 @@ steady() {
 	all_begin "$what" 400 1 "$behind"
 }
 
-scenario seg_steady 60 "a steady bulk transfer: every segment begins with an FPDU (SEG-12, SEG-20)"
+scenario seg_steady 60 "a steady bulk transfer: every segment begins with an FPDU (SEG-12, SEG-20)" \
+	wire newer
 seg_steady() {
 	dirty
 	cut_before_capture
@@ -76,7 +77,7 @@ seg_steady() {
 	steady "no timestamps" "$B4" -n 40
 }
 
-scenario seg_odd 60 "segment sizes that are no multiple of 4 (SEG-02, SEG-11)"
+scenario seg_odd 60 "segment sizes that are no multiple of 4 (SEG-02, SEG-11)" wire
 seg_odd() {
 	local mtu
 	dirty
@@ -87,7 +88,7 @@ seg_odd() {
 	done
 }
 
-scenario seg_markers 60 "Markers: every segment begins with an FPDU (SEG-01, SEG-06)"
+scenario seg_markers 60 "Markers: every segment begins with an FPDU (SEG-01, SEG-06)" wire
 seg_markers() {
 	dirty
 	cut_before_capture
@@ -149,7 +150,7 @@ against_edge() {
 	met_edge "$1"
 }
 
-scenario seg_window 90 "against the edge of the receive window all data arrives (SEG-18)"
+scenario seg_window 90 "against the edge of the receive window all data arrives (SEG-18)" wire
 seg_window() {
 	dirty
 	narrow
@@ -189,7 +190,7 @@ regained() {
 	all_begin "$1, after the pause" 400 2
 }
 
-scenario seg_pause 90 "a pause in which the send buffers empty regains alignment (SEG-19)"
+scenario seg_pause 90 "a pause in which the send buffers empty regains alignment (SEG-19)" wire
 seg_pause() {
 	dirty
 	narrow
@@ -271,7 +272,8 @@ lossy() {
 	[ $(((n - behind - $(number aligned)) * 100)) -lt "$n" ] || fail "$what: below 99 %"
 }
 
-scenario seg_loss 120 "1 % loss: over 99 % of segments begin with an FPDU (SEG-12, SEG-17)"
+scenario seg_loss 120 "1 % loss: over 99 % of segments begin with an FPDU (SEG-12, SEG-17)" \
+	wire debug
 seg_loss() {
 	dirty
 	routed
@@ -340,7 +342,8 @@ change_router() {
 	ip -n a -6 route flush cache
 }
 
-scenario seg_path_mtu 120 "the path's MTU falls and rises under load (SEG-09, SEG-15 to SEG-19)"
+scenario seg_path_mtu 120 "the path's MTU falls and rises under load (SEG-09, SEG-15 to SEG-19)" \
+	wire slow
 seg_path_mtu() {
 	dirty
 	routed

@@ -22,7 +22,7 @@ setting_takes() {
 	set_to "$name" "$old" || fail "$name: its first value '$old' is refused"
 }
 
-scenario settings 15 "the settings in sysfs: defaults, good values, bad values"
+scenario settings 15 "the settings in sysfs: defaults, good values, bad values" newer
 settings() {
 	dirty
 	[[ $(setting crc) == *required* ]] || fail "crc: $(setting crc)"
@@ -51,7 +51,8 @@ revision_1() {
 
 # The /sys of another namespace than the first has the device without hw_counters, on all
 # kernels; netlink has them in each.
-scenario statistics_elsewhere 20 "counters outside the first namespace: by rdma(8), not in /sys"
+scenario statistics_elsewhere 20 "counters outside the first namespace: by rdma(8), not in /sys" \
+	newer
 statistics_elsewhere() {
 	local counters=/sys/class/infiniband/mpa0/ports/1/hw_counters there
 	rping_pair b a "$B4" 64
@@ -82,7 +83,7 @@ statistics_balance() {
 	a ip address del 10.77.2.1/32 dev lo
 }
 
-scenario statistics 15 "rdma statistic shows counters that move"
+scenario statistics 15 "rdma statistic shows counters that move" newer
 statistics() {
 	local before after
 	before=$(rdma statistic show link mpa0/1)

@@ -46,22 +46,32 @@ talk() {
 	perf_between "$server" "$address" "$1" ib_send_lat -e -n 20 -s 30
 }
 
-for ours in a b; do
-	scenario "siw_crc_off_$ours" 90 "siw without CRC, we in $ours with CRC off"
-	eval "siw_crc_off_$ours() { with_siw siw-peer.ko $ours; our_crc off; talk $ours; }"
+# siw_crc FILE OUR-NAMESPACE OUR-CRC
+siw_crc() {
+	with_siw "$1" "$2"
+	our_crc "$3"
+	talk "$2"
+}
 
-	scenario "siw_crc_ours_$ours" 90 "siw without CRC, we in $ours require it"
-	eval "siw_crc_ours_$ours() { with_siw siw-peer.ko $ours; our_crc required; talk $ours; }"
-
-	scenario "siw_crc_theirs_$ours" 90 "siw requires CRC, we in $ours do not"
-	eval "siw_crc_theirs_$ours() { with_siw siw-crc.ko $ours; our_crc off; talk $ours; }"
-
-	scenario "siw_crc_both_$ours" 90 "siw and we, in $ours, require CRC"
-	eval "siw_crc_both_$ours() { with_siw siw-crc.ko $ours; our_crc required; talk $ours; }"
-done
+scenario siw_crc_off_a 90 "siw without CRC, we in a with CRC off" \
+	siw -- siw_crc siw-peer.ko a off
+scenario siw_crc_ours_a 90 "siw without CRC, we in a require it" \
+	siw -- siw_crc siw-peer.ko a required
+scenario siw_crc_theirs_a 90 "siw requires CRC, we in a do not" \
+	siw -- siw_crc siw-crc.ko a off
+scenario siw_crc_both_a 90 "siw and we, in a, require CRC" \
+	siw newer -- siw_crc siw-crc.ko a required
+scenario siw_crc_off_b 90 "siw without CRC, we in b with CRC off" \
+	siw newer -- siw_crc siw-peer.ko b off
+scenario siw_crc_ours_b 90 "siw without CRC, we in b require it" \
+	siw -- siw_crc siw-peer.ko b required
+scenario siw_crc_theirs_b 90 "siw requires CRC, we in b do not" \
+	siw -- siw_crc siw-crc.ko b off
+scenario siw_crc_both_b 90 "siw and we, in b, require CRC" \
+	siw -- siw_crc siw-crc.ko b required
 
 # siw sends to us, and answers our Reads; what reaches siw is beside the point, but whole, too.
-scenario siw_watched 90 "siw and we: a message is whole when its last byte is seen"
+scenario siw_watched 90 "siw and we: a message is whole when its last byte is seen" polls siw
 siw_watched() {
 	local ours
 	for ours in a b; do
@@ -73,7 +83,7 @@ siw_watched() {
 }
 
 # Also of siw at both ends: the test is of what siw does.
-scenario siw_depths 60 "read depths: siw and we tell a program of a connection the same"
+scenario siw_depths 60 "read depths: siw and we tell a program of a connection the same" siw debug
 siw_depths() {
 	local ours
 	for ours in a b none; do
@@ -89,7 +99,7 @@ siw_depths() {
 	done
 }
 
-scenario siw_apps 90 "ucmatose, rstream and verbs of all sizes against siw"
+scenario siw_apps 90 "ucmatose, rstream and verbs of all sizes against siw" siw debug
 siw_apps() {
 	with_siw siw-peer.ko a
 	both ucmatose -c 8 -C 5 -S 3000

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # The RtR frame (HIST-16), local errors of the startup, and how connections end.
 
-# startup_test NAME SECONDS TEXT: a test of peer/rtr_frame.py
+# startup_test NAME SECONDS TEXT [TAG]: a test of peer/rtr_frame.py
 startup_test() {
-	scenario "startup_$1" "$2" "$3"
-	eval "startup_$1() { peer rtr_frame $1; }"
+	scenario "startup_$1" "$2" "$3" "${@:4}" -- peer rtr_frame "$1"
 }
 
 startup_test rtr_taken 60 "the RtR frame opens the responder (HIST-16, HIST-17)"
@@ -20,10 +19,10 @@ startup_test rtr_ignored 60 "S at revision 1, ignored by the peer: plain revisio
 startup_test local_error 60 "a local error in the startup: Terminate 5, or a reject (P2P-41)"
 startup_test private_data_256 60 "more Private Data than iw_cm can tell is refused (NEG-17)"
 startup_test half_close 60 "Reads asked for before a FIN are answered after it (CONN-17)"
-startup_test half_close_stalls 60 "a half-closed peer that takes nothing is given up (CONN-17)"
+startup_test half_close_stalls 60 "a half-closed peer that takes nothing is given up (CONN-17)" slow
 startup_test last_words 60 "what is posted before a disconnect arrives (CONN-20)"
 startup_test unread 60 "unread octets do not reset a Terminate or a reject away (CONN-20)"
-startup_test unread_slowly 90 "who still talks is heard while it moves, not for ever (CONN-20)"
+startup_test unread_slowly 90 "who still talks is heard while it moves, not for ever (CONN-20)" slow
 startup_test after_reject 60 "TCP after a reject, both roles"
 startup_test streaming 60 "octets before MPA, and who is the initiator (CONN-13)"
 startup_test reset_at_once 60 "connections reset before a Request are counted (CONN-24)"

@@ -26,7 +26,7 @@ time.sleep(1000)"
 scenario startups_broken_qp 30 "a broken queue pair is refused before the peer is asked"
 startups_broken_qp() { peer local broken; }
 
-scenario startups_reserved 30 "a reserved local port is not used"
+scenario startups_reserved 30 "a reserved local port is not used" newer
 startups_reserved() {
 	dirty
 	b sysctl -qw net.ipv4.ip_local_port_range="20000 20039"

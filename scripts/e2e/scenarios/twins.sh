@@ -27,7 +27,7 @@ names_differ() {
 	all_differ /sys/class/infiniband/mpa*/ports/1/gids/0
 }
 
-scenario twins_one_mac 60 "two devices of one host have one MAC: each is called and calls"
+scenario twins_one_mac 60 "two devices of one host have one MAC: each is called and calls" newer
 twins_one_mac() {
 	dirty
 	second_cable

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # The end: nothing of ours stays behind in the kernel.
 
-scenario unload 30 "the module goes, and the kernel has nothing of it left"
+scenario unload 30 "the module goes, and the kernel has nothing of it left" last newer
 unload() {
 	dirty
 	topo_down

@@ -7,11 +7,9 @@ verbs() {
 	run "verbs_$1" a "$BIN/verbs_probe" -p "$PORT" "$@"
 }
 
-for test in sizes_send sizes_write sizes_read straddle gather gather_write inline_data \
-	fence responder_first many_reads; do
-	scenario "data_$test" 40 "data: ${test//_/ }"
-	eval "data_$test() { verbs $test; }"
-done
+scenarios data 40 data verbs \
+	sizes_send:newer sizes_write:newer sizes_read:newer straddle gather:newer gather_write \
+	inline_data fence responder_first many_reads
 
 # Up to 15 are outstanding, no power of two, and the places wrap soon (readq.c). Long
 # enough for the worker to answer them: what is short comes back before the next goes.
@@ -33,29 +31,27 @@ watch() {
 	run watched a "$BIN/verbs_probe" -p "$PORT" watched_write watched_read watched_send
 }
 
-scenario watched_crc 120 "data: a message is whole when its last byte is seen"
+scenario watched_crc 120 "data: a message is whole when its last byte is seen" polls newer
 watched_crc() { watch required 0; }
-scenario watched_plain 120 "data: a message is whole when its last byte is seen, without CRC"
+scenario watched_plain 120 "data: a message is whole when its last byte is seen, without CRC" polls
 watched_plain() { watch off 0; }
-scenario watched_markers 120 "data: a message is whole when its last byte is seen, with Markers"
+scenario watched_markers 120 "data: a message is whole when its last byte is seen, with Markers" \
+	polls
 watched_markers() { watch required 1; }
-scenario watched_markers_plain 120 "data: whole when its last byte is seen, Markers and no CRC"
+scenario watched_markers_plain 120 "data: whole when its last byte is seen, Markers and no CRC" \
+	polls
 watched_markers_plain() { watch off 1; }
 
-for test in unsignalled order full_queue whole_queue whole_list solicited late_arming \
-	late_solicited told_once srq srq_last cq_overflow flush drain reset query; do
-	scenario "queue_$test" 40 "queues: ${test//_/ }"
-	eval "queue_$test() { verbs $test; }"
-done
+scenarios queue 40 queues verbs \
+	unsignalled order full_queue whole_queue whole_list solicited late_arming:newer \
+	late_solicited told_once srq:newer srq_last cq_overflow:newer flush drain reset query
 
-for test in write_past_end write_before write_no_right write_stale write_gone \
-	write_other_pd write_qp_forbids read_past_end read_before read_no_right read_stale \
-	read_gone read_other_pd read_qp_forbids second_read behind_a_read send_no_recv \
-	send_too_long send_to_read_only local_bad_lkey local_behind local_gone local_past_end \
-	local_read_sink refused_posts; do
-	scenario "error_$test" 30 "errors: ${test//_/ }"
-	eval "error_$test() { verbs $test; }"
-done
+scenarios error 30 errors verbs \
+	write_past_end:newer write_before write_no_right write_stale write_gone write_other_pd \
+	write_qp_forbids read_past_end read_before read_no_right read_stale read_gone \
+	read_other_pd read_qp_forbids second_read behind_a_read send_no_recv send_too_long \
+	send_to_read_only local_bad_lkey local_behind local_gone local_past_end local_read_sink \
+	refused_posts
 
 # verbs_ring.c spoils ten entries, each in its own way.
 scenario ring_nonsense 60 "a send ring with nonsense in it: an error, and it is counted"

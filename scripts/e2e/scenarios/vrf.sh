@@ -40,7 +40,7 @@ vrf_calls() {
 	done
 }
 
-scenario vrf_both 90 "both interfaces are in VRFs: served and called by a bound address"
+scenario vrf_both 90 "both interfaces are in VRFs: served and called by a bound address" newer
 vrf_both() {
 	dirty
 	in_vrf a va "$A4" "$A6"
@@ -50,7 +50,7 @@ vrf_both() {
 	vrf_calls
 }
 
-scenario vrf_exec 60 "ip vrf exec: a program in the VRF is called by one outside, and calls"
+scenario vrf_exec 60 "ip vrf exec: a program in the VRF is called by one outside, and calls" bpf
 vrf_exec() {
 	dirty
 	in_vrf b vb "$B4" "$B6"

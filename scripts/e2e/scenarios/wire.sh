@@ -87,7 +87,7 @@ compare_terminates() {
 # bounds, 2 STag not associated; type 2 is Untagged Buffer: 2 no buffer for the MSN,
 # 5 message too long. Writes are checked by DDP or by RDMAP, Reads by RDMAP alone;
 # access rights are RDMAP's in both cases.
-scenario wire_terminates 60 "each error is named on the wire as RFC 5040 and 5041 say"
+scenario wire_terminates 60 "each error is named on the wire as RFC 5040 and 5041 say" wire
 wire_terminates() {
 	capture a va
 	terminates write_stale 1/1/0 0/1/0
@@ -106,7 +106,7 @@ wire_terminates() {
 	compare_terminates || fail "wrong Terminates, see above"
 }
 
-scenario wire_clean 60 "tshark finds every FPDU well-formed, with a good CRC, unmarked"
+scenario wire_clean 60 "tshark finds every FPDU well-formed, with a good CRC, unmarked" wire
 wire_clean() {
 	local bad fpdus
 	dirty
@@ -211,7 +211,8 @@ first_of() {
 
 # An RTR is a message without data: a Write has 14 octets of header, a Read Request
 # 46, a Send 18. Without RTR the program's own Send of one octet comes first.
-scenario wire_rtr 90 "the judge: revisions 1 and 2, each RTR type, IPv6, CRC on (P2P-28, NEG-30)"
+scenario wire_rtr 90 "the judge: revisions 1 and 2, each RTR type, IPv6, CRC on (P2P-28, NEG-30)" \
+	wire
 wire_rtr() {
 	local mode
 	declare -A first=([write]="0 14" [read]="1 46" [send]="3 18" [none]="3 19"
@@ -236,7 +237,7 @@ wire_rtr() {
 	done
 }
 
-scenario wire_no_crc 60 "the judge: CRC off, and on because one end asks (CRC-05)"
+scenario wire_no_crc 60 "the judge: CRC off, and on because one end asks (CRC-05)" wire
 wire_no_crc() {
 	local all checked
 	dirty
@@ -270,7 +271,7 @@ marked() {
 	done
 }
 
-scenario wire_markers 120 "the judge: Markers in one, the other, and both directions (MRK-03)"
+scenario wire_markers 120 "the judge: Markers in one, the other, and both directions (MRK-03)" wire
 wire_markers() {
 	dirty
 	cut_before_capture
@@ -282,7 +283,7 @@ wire_markers() {
 	marked to_listener
 }
 
-scenario wire_judge 120 "the judge judges: a wrong octet, a wrong length"
+scenario wire_judge 120 "the judge judges: a wrong octet, a wrong length" wire slow
 wire_judge() {
 	local fpdus what
 	dirty
