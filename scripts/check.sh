@@ -45,9 +45,9 @@ NEWER=${NEWER:-6.12}
 PARTS=12 # so many commits go through the rest
 
 # left_out: "WHERE TAG WHY": a scenario with that tag (e2e/lib.sh) is not run there, unless it
-# is named. WHERE is check.sh without an argument, the stock kernel, a newer one, or the debug kernel, as it is or with KCSAN;
-# beside is what check.sh all does on the debug kernel beside the stock one, which is 35 minutes
-# of processor time, but for scenarios that are tagged "debug".
+# is named. WHERE is check.sh without an argument, the stock kernel, a newer one, or the debug
+# kernel, as it is or with KCSAN. "beside" is what check.sh all does on the debug kernel, to
+# save 35 minutes of processor time. A scenario that is tagged "debug" is run there nevertheless.
 left_out() {
 	cat <<- 'END'
 		check	slow	a quicker one is beside it; make check-all and make e2e have it
