@@ -211,9 +211,10 @@ routed() {
 	ip netns add a
 	ip netns add b
 	ip netns add r
-	ip link add va address 02:77:00:00:00:01 netns a type veth \
+	# Not from outside, where a card may have that name (card_ends).
+	ip -n a link add va address 02:77:00:00:00:01 type veth \
 		peer name ra address 02:77:00:00:00:11 netns r
-	ip link add vb address 02:77:00:00:00:02 netns b type veth \
+	ip -n b link add vb address 02:77:00:00:00:02 type veth \
 		peer name rb address 02:77:00:00:00:12 netns r
 	B4=10.77.2.2 B6=fd77:2::2
 	routed_end a va 1 1 02:77:00:00:00:11
