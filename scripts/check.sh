@@ -655,11 +655,13 @@ finish() {
 	[ "$failed" = 0 ]
 }
 
-# write_times DIR: the scenarios' times of the stock kernel's guests there
+# write_times DIR: the scenarios' times of the stock kernel's guests there, and those that
+# e2e/times has of scenarios that did not run
 write_times() {
 	sed '/^#/!d' "$TOP/scripts/e2e/times"
 	cat "$1"/6.1*/e2e.tap | tr -d '\r' |
-		sed -nE 's/^ok [0-9]+ - ([a-zA-Z0-9_]+) \(([0-9.]+) s\)$/\1 \2/p' | LC_ALL=C sort
+		sed -nE 's/^ok [0-9]+ - ([a-zA-Z0-9_]+) \(([0-9.]+) s\)$/\1 \2/p' |
+		cat - <(sed '/^#/d' "$TOP/scripts/e2e/times") | awk '!seen[$1]++' | LC_ALL=C sort
 }
 
 # KERNELS, as a list

@@ -120,7 +120,7 @@ static void one(struct pair *p, enum ibv_wr_opcode op, unsigned int number)
 	check(!watch.torn, "%s: its last byte was there, that at %zu not", what,
 	      watch.torn - 1);
 	for (i = 0; i < len; i++)
-		check(at[i] == (uint8_t)~src->mem[from + i],
+		check((at[i] ^ src->mem[from + i]) == 0xff,
 		      "%s: that at %zu was stored again", what, i);
 }
 

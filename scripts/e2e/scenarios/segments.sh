@@ -190,7 +190,7 @@ regained() {
 	all_begin "$1, after the pause" 400 2
 }
 
-scenario seg_pause 90 "a pause in which the send buffers empty regains alignment (SEG-19)" wire
+scenario seg_pause 90 "a pause in which the send buffers empty regains alignment (SEG-19)" wire slow
 seg_pause() {
 	dirty
 	narrow
