@@ -8,7 +8,7 @@
 #include "core/dev.h"
 #include "qp/qp.h"
 
-static bool may_claim(const struct rnic_qp *qp)
+static bool may_claim_qp(const struct rnic_qp *qp)
 {
 	lockdep_assert_held(&qp->lock);
 	return rnic_qp_life(qp) == RNIC_IDLE && qp->state <= IB_QPS_RTR;
@@ -18,7 +18,7 @@ static bool may_claim(const struct rnic_qp *qp)
  * rnic_qp_is_free() - could a connection be attached now?
  * @qp:	queue pair
  *
- * A hint, for who would else ask the peer in vain.
+ * A hint: without it a connect would ask the peer in vain.
  *
  * Context: process.
  * Return: yes.
@@ -28,18 +28,18 @@ bool rnic_qp_is_free(struct rnic_qp *qp)
 	bool ret;
 
 	spin_lock_bh(&qp->lock);
-	ret = may_claim(qp);
+	ret = may_claim_qp(qp);
 	spin_unlock_bh(&qp->lock);
 	return ret;
 }
 
 /* One connection per life: claimed before anything is set up for it. */
-static int claim(struct rnic_qp *qp)
+static int claim_qp(struct rnic_qp *qp)
 {
 	bool claimed;
 
 	spin_lock_bh(&qp->lock);
-	claimed = may_claim(qp) && rnic_qp_move(qp, RNIC_MOVE_CLAIM);
+	claimed = may_claim_qp(qp) && rnic_qp_move(qp, RNIC_MOVE_CLAIM);
 	spin_unlock_bh(&qp->lock);
 	return claimed ? 0 : -EINVAL;
 }
@@ -94,7 +94,7 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_conn *conn, const struct mpa_
 {
 	int ret;
 
-	ret = claim(qp);
+	ret = claim_qp(qp);
 	if (ret)
 		return ret;
 	ret = rnic_readq_init(&qp->readq, agreed->ord, agreed->ird);

@@ -27,7 +27,7 @@
  * Did the program post this before it had all back, or had asked for it? Not asked of
  * messages for which waking the worker would be no small part of the cost.
  */
-static bool has_more(const struct rnic_qp *qp)
+static bool posts_ahead(const struct rnic_qp *qp)
 {
 	const struct rnic_wqe *last = &qp->tx.wqe;
 
@@ -47,7 +47,7 @@ bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s)
 	struct rnic_tx *tx = &qp->tx;
 	u32 start = tx->mpa.pos;
 
-	if (tx->alone && has_more(qp))
+	if (tx->alone && posts_ahead(qp))
 		rnic_tx_learn(tx, false);
 	if (rnic_tx_run(qp, s, tx->alone ? RNIC_WORK_MAX : RNIC_INLINE_MAX, true)) {
 		tx->bulk_from = qp->sent_tail;
@@ -60,7 +60,7 @@ bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s)
 }
 
 /* The worker has sent all it found. Doorbells are on their own again. */
-static void end(struct rnic_qp *qp)
+static void end_bulk(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
 
@@ -84,7 +84,7 @@ bool rnic_bulk_work(struct rnic_qp *qp, struct rnic_sock *s)
 	/* With TCP full there will be RNIC_SOCK_SPACE. */
 	if (!qp->bulk || again || !rnic_sock_room(s))
 		return again;
-	end(qp);
+	end_bulk(qp);
 	return rnic_tx_run(qp, s, RNIC_WORK_MAX, false);
 }
 

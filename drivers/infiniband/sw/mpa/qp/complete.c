@@ -34,11 +34,11 @@ u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
 }
 
 /*
- * With a completion that has no room the connection is lost, too: who waits for it learns.
- * What is flushed has none any more.
+ * A completion that finds no room ends the connection too, because a consumer may wait for it
+ * forever. There is none any more when the queues are flushed.
  */
-static void tell(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_cqe *cqe,
-		 bool solicited)
+static void push_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_cqe *cqe,
+			    bool solicited)
 {
 	trace_rnic_completion(cqe, qp->sent_head);
 	if (!rnic_cq_push(cq, cqe, solicited))
@@ -48,8 +48,8 @@ static void tell(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_cqe *
 }
 
 /*
- * What was sent behind a Read that failed is flushed with it: the peer stopped there, and
- * looked at none of it.
+ * Work requests behind a Read that failed are flushed with it, because the peer stopped there
+ * and looked at none of them.
  */
 static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
 {
@@ -65,7 +65,7 @@ static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
 		cqe.status = IB_WC_WR_FLUSH_ERR;
 	qp->failed = cqe.status != IB_WC_SUCCESS;
 	if (sent->signaled || qp->failed)
-		tell(qp, qp->scq, &cqe, false);
+		push_completion(qp, qp->scq, &cqe, false);
 }
 
 /**
@@ -91,7 +91,7 @@ void rnic_sent_complete(struct rnic_qp *qp)
  * rnic_recv_complete() - complete the receive being filled
  * @qp:		queue pair with @rx.have_rwqe; its data path is the caller's
  * @status:	how it ended
- * @len:	octets received
+ * @len:	bytes received
  * @inval_stag:	the STag the peer invalidated
  * @invalidated: it did
  * @solicited:	the peer asked for an event
@@ -110,11 +110,11 @@ void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u
 	};
 
 	qp->rx.have_rwqe = false;
-	tell(qp, qp->rcq, &cqe, solicited);
+	push_completion(qp, qp->rcq, &cqe, solicited);
 }
 
 /**
- * rnic_qp_tell() - tell who waits for completions of a queue pair
+ * rnic_qp_tell() - make the upcalls that completions of a queue pair caused
  * @qp:	queue pair; its data path is the caller's, and no access to a region goes on
  *
  * Calls handlers of the consumer.

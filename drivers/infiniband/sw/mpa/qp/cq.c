@@ -31,7 +31,7 @@
  * By a timer, not by work: each look of a worker would take a processor from the programs,
  * and the scheduler moves them about then. The lock is held.
  */
-static void watch(struct rnic_cq *cq, unsigned long pause)
+static void watch_ring(struct rnic_cq *cq, unsigned long pause)
 {
 	lockdep_assert_held(&cq->lock);
 	cq->pause = pause;
@@ -39,18 +39,18 @@ static void watch(struct rnic_cq *cq, unsigned long pause)
 }
 
 /* What is new is looked at soon. A user's context is the channel, if there is one. */
-static void watch_soon(struct rnic_cq *cq)
+static void watch_ring_soon(struct rnic_cq *cq)
 {
 	if (cq->ring.user && cq->ibcq.cq_context &&
 	    (!timer_pending(&cq->late) || cq->pause > 1))
-		watch(cq, 1);
+		watch_ring(cq, 1);
 }
 
 /*
  * Is an upcall due? The lock is held. Who is told of the only completion there is will arm,
- * and poll it: see late_look().
+ * and poll it: see look_for_late_arming().
  */
-static bool tell(struct rnic_cq *cq, bool solicited)
+static bool take_arming(struct rnic_cq *cq, bool solicited)
 {
 	bool call = rnic_cq_ring_disarm(&cq->ring, solicited);
 
@@ -60,24 +60,24 @@ static bool tell(struct rnic_cq *cq, bool solicited)
 }
 
 /* May it be that the program, told of the only completion there is, is about to poll it? */
-static bool leave_alone(struct rnic_cq *cq)
+static bool is_left_alone(struct rnic_cq *cq)
 {
 	return cq->spare && cq->spare--;
 }
 
-static void late_look(struct timer_list *timer)
+static void look_for_late_arming(struct timer_list *timer)
 {
 	struct rnic_cq *cq = container_of(timer, struct rnic_cq, late);
 	bool unread, call = false;
 
 	spin_lock_irq(&cq->lock);
 	unread = rnic_cq_ring_unread(&cq->ring, 0);
-	if (unread && !leave_alone(cq))
-		call = tell(cq, rnic_cq_ring_unread(&cq->ring, cq->plain));
+	if (unread && !is_left_alone(cq))
+		call = take_arming(cq, rnic_cq_ring_unread(&cq->ring, cq->plain));
 	if (call)
-		watch(cq, 1);
+		watch_ring(cq, 1);
 	else if (unread && !timer_pending(timer) && 2 * cq->pause <= LATE_MAX)
-		watch(cq, 2 * cq->pause);
+		watch_ring(cq, 2 * cq->pause);
 	spin_unlock_irq(&cq->lock);
 	if (call && cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
@@ -94,7 +94,7 @@ void rnic_cq_watch(struct rnic_cq *cq)
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	watch_soon(cq);
+	watch_ring_soon(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
@@ -122,13 +122,13 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	ret = rnic_cq_ring_push(&cq->ring, cqe);
 	if (!ret) {
 		cq->plain = solicited ? 0 : min(cq->plain + 1, cq->ring.size);
-		if (tell(cq, solicited))
+		if (take_arming(cq, solicited))
 			WRITE_ONCE(cq->upcall_due, 1);
 	} else {
 		fatal = !cq->broken;
 		cq->broken = true;
 	}
-	watch_soon(cq);
+	watch_ring_soon(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 
 	if (ret)
@@ -217,7 +217,7 @@ int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -ENOMEM;
 
 	spin_lock_init(&cq->lock);
-	timer_setup(&cq->late, late_look, 0);
+	timer_setup(&cq->late, look_for_late_arming, 0);
 	ret = rnic_cq_ring_init(&cq->ring, attr->cqe, uctx);
 	if (ret) {
 		rnic_dev_uncharge(dev, RNIC_OBJ_CQ);

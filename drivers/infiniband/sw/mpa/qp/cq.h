@@ -56,7 +56,7 @@ void rnic_cq_watch(struct rnic_cq *cq);
 void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
 
 /**
- * rnic_cq_tell() - tell the consumer of what was pushed, if he asked for it
+ * rnic_cq_tell() - make the upcall for what was pushed, if one is due
  * @cq:	the CQ
  *
  * Any context. Calls the consumer's handler, so the caller holds no lock that posting or

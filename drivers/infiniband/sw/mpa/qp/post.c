@@ -44,7 +44,7 @@ static int push_sends(struct rnic_qp *qp, const struct ib_send_wr *wr,
  * to a thread is no better than the worker. Where spinlocks leave both on (PREEMPT_RT), a
  * tasklet would run here with the consumer's locks held, and call its handlers.
  */
-static void posted(struct rnic_qp *qp)
+static void have_posts_sent(struct rnic_qp *qp)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !READ_ONCE(qp->tx.alone) || irqs_disabled()) {
 		rnic_qp_kick(qp);
@@ -78,7 +78,7 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	}
 	ret = push_sends(qp, wr, bad_wr);
 	/* Also when one failed: those before it are posted. */
-	posted(qp);
+	have_posts_sent(qp);
 	return ret;
 }
 

@@ -2,10 +2,11 @@
 /*
  * Queue pairs.
  *
- * A queue pair's data path (tx, rx, readq, sent) belongs to whoever holds the
- * socket lock of its connection: who finishes the startup, the worker, the task that
- * rings the doorbell, or the softirq that brings data, ends a wait for company or sends
- * what the kernel posted. Without a connection it belongs to the worker.
+ * The socket lock of its connection protects a queue pair's data path (tx, rx, readq, sent).
+ * The startup takes it when it hands the stream over, and after that the worker, the task that
+ * rings the doorbell, and three softirqs: the one that brings data, the timer that sends held
+ * messages, and the tasklet that sends what the kernel posted. Without a connection the data
+ * path is the worker's.
  */
 #ifndef _RNIC_QP_H
 #define _RNIC_QP_H
@@ -40,7 +41,7 @@ struct rnic_srq;
  * @signaled:	complete it in the CQ even when it succeeds
  * @done:	may be completed when its turn comes
  * @status:	how it ended, valid when @done
- * @len:	octets of the message
+ * @len:	bytes of the message
  * @inval:	STag to invalidate when a Read is complete (RNIC_OP_READ_INV)
  *
  * Completions go out in the order of posting, so a Send behind an outstanding
@@ -89,7 +90,7 @@ enum rnic_tx_msg {
  * @bulk_from:	rnic_qp.sent_tail when the worker got to work
  * @broken:	TCP said that there is no connection any more
  * @emss:	segment size of this burst, a multiple of 4
- * @seg_used:	octets in the segment that the next FPDU would join
+ * @seg_used:	bytes in the segment that the next FPDU would join
  * @open:	FPDUs may be sent (NEG-30)
  * @rtr:	RTR type still to be sent, MPA_RTR_* or 0
  * @sink:	offset that the next Read Request names for its sink
@@ -104,9 +105,9 @@ enum rnic_tx_msg {
  * @seg:	header of the next segment
  * @sgl:	payload of a work request
  * @src:	STag of a response's payload
- * @src_to:	offset there of the next octet
- * @left:	payload octets not yet encoded
- * @off:	payload octets encoded
+ * @src_to:	offset there of the next byte
+ * @left:	payload bytes not yet encoded
+ * @off:	payload bytes encoded
  */
 struct rnic_tx {
 	struct mpa_tx mpa;
@@ -189,8 +190,8 @@ struct rnic_rx {
  * @hold:	sends what is held (@tx.held) when its time has come
  * @soft:	sends what a kernel consumer posted, when the worker is not worth it
  * @posts:	calls by which it did, under @sq_lock
- * @reflush:	wakes the worker of a user's queue pair in error, for receives
- *		are posted there without a doorbell
+ * @reflush:	wakes the worker of a user's queue pair in error, because receives are
+ *		posted there without a doorbell
  * @active:	when a receive was last found there, or a system call came, in jiffies
  * @scq:	CQ of the send queue
  * @rcq:	CQ of the receive queue
@@ -212,10 +213,10 @@ struct rnic_rx {
  * @tx:		sending side
  * @rx:		receiving side
  * @bulk:	the worker sends, and doorbells leave it to it (bulk.c)
- * @looking:	all that is unread is being looked at: no need to be told
- * @due:	TCP told nevertheless
+ * @looking:	the data path looks at all that is unread, so a report of TCP is no news
+ * @due:	TCP reported data meanwhile
  * @event:	async event to raise when the connection is taken down, or -1
- * @told:	that no more is taken from @srq; the worker's
+ * @told:	the worker raised IB_EVENT_QP_LAST_WQE_REACHED
  */
 struct rnic_qp {
 	struct ib_qp ibqp;
@@ -345,7 +346,7 @@ static inline void rnic_qp_open(struct rnic_qp *qp)
  * two of them. The rest is the worker's.
  */
 #define RNIC_INLINE_MAX	8192
-/* Bytes the worker, or who does without it, sends in one go before others run. */
+/* Bytes that the worker, or a doorbell in its place, sends before others run. */
 #define RNIC_WORK_MAX	(1024 * 1024)
 
 /* state.c */

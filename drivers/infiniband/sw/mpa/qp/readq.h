@@ -20,8 +20,8 @@
  * @stag:	sink STag the response must name
  * @to:		where the response's first byte goes in that region
  * @sink:	offset of that byte as the peer knows it
- * @len:	octets asked for
- * @got:	octets placed so far
+ * @len:	bytes asked for
+ * @got:	bytes placed so far
  */
 struct rnic_read_out {
 	u32 slot;
@@ -36,7 +36,7 @@ struct rnic_read_out {
  * struct rnic_read_in - a Read the peer asked for
  * @sink_stag:	where the peer wants it
  * @sink_to:	offset there
- * @len:	octets
+ * @len:	bytes
  * @src_stag:	our region
  * @src_to:	offset there
  */
@@ -54,7 +54,7 @@ struct rnic_read_in {
  * @in:		inbound Reads
  * @ord:	Reads we may have outstanding
  * @ird:	Reads the peer may have outstanding
- * @out_mask:	size of @out - 1; a power of two holds @ord, for the places run free
+ * @out_mask:	size of @out - 1; a power of two of at least @ord, because the places run free
  * @in_mask:	likewise of @in, for @ird
  * @out_head:	oldest of @out, free running
  * @out_tail:	next free of @out, free running

@@ -3,7 +3,7 @@
  * TCP's receive queue to memory and completions.
  *
  * rnic_rx_run() is entered with the socket locked. It shows the unread stream
- * to the verifier (wire/mpa.c) piece by piece; octets stay in TCP's queue until
+ * to the verifier (wire/mpa.c) piece by piece; bytes stay in TCP's queue until
  * their FPDU is complete and its CRC proved right. Only then, for each FPDU:
  *
  *	ddp_parse()		header to host order, all that needs no state
@@ -14,10 +14,10 @@
  * Each handler asks for the memory, checks rights and bounds, copies from the
  * queue straight to its place and completes when the message is. An FPDU that lies
  * in one piece is copied from there, any other is looked for anew. At the end of
- * the pass everything handled is consumed at once, and TCP is told how much the
+ * the pass everything handled is consumed at once, and TCP learns how much the
  * next FPDU lacks so that it does not wake us for less.
  *
- * A partial FPDU is verified as far as it came (rx->mpa.seen octets) and not
+ * A partial FPDU is verified as far as it came (rx->mpa.seen bytes) and not
  * looked at again.
  *
  * Errors leave by one door: the handler returns an enum wire_err, rnic_qp_fail()
@@ -33,9 +33,9 @@
 #include "tcp/stream.h"
 #include "wire/place.h"
 
-/* Octets handled in one pass before the worker lets others run. */
+/* Bytes handled in one pass before the worker lets others run. */
 #define RX_BUDGET	(1024 * 1024)
-/* Octets for which an access to memory is kept. */
+/* Bytes for which an access to memory is kept. */
 #define RX_HOLD		(64 * 1024)
 
 /**
@@ -44,8 +44,8 @@
  * @s:		socket
  * @at:		how far the stream was shown to the verifier
  * @fpdu:	where the current FPDU begins
- * @whole:	its octets, if they lie in one piece, or NULL
- * @done:	octets of whole FPDUs handled
+ * @whole:	its bytes, if they lie in one piece, or NULL
+ * @done:	bytes of whole FPDUs handled
  * @held:	of these, before the access to memory began that may be going on
  */
 struct pass {
@@ -72,7 +72,7 @@ struct payload {
 	struct ddp_place place;
 };
 
-static void payload_init(struct payload *pl, struct pass *p, u32 off)
+static void init_payload(struct payload *pl, struct pass *p, u32 off)
 {
 	pl->p = p;
 	pl->off = off;
@@ -120,7 +120,7 @@ static int place_next(struct payload *pl, u32 n)
 }
 
 /* rnic_fill_fn: the next @n payload bytes. Most FPDUs are at hand in one piece. */
-static int payload_copy(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
+static int copy_payload(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
 {
 	struct payload *pl = src;
 	u32 part;
@@ -136,7 +136,7 @@ static int payload_copy(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
 }
 
 /* To addresses of the kernel's that the peer named: by way of a buffer, piece by piece. */
-static noinline int payload_copy_wild(struct payload *pl, u64 addr, u32 n)
+static noinline int copy_payload_wild(struct payload *pl, u64 addr, u32 n)
 {
 	u8 buf[128] __aligned(sizeof(u64));
 	u32 part;
@@ -153,7 +153,7 @@ static noinline int payload_copy_wild(struct payload *pl, u64 addr, u32 n)
 	return 0;
 }
 
-/* What the peer is told of a fault, in a tagged segment and in a Read Request. */
+/* What the Terminate says of a fault, in a tagged segment and in a Read Request. */
 static const struct {
 	enum wire_err tagged;
 	enum wire_err read;
@@ -177,14 +177,14 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u64
 	fault = rnic_mr_get(&qp->mem, seg->stag, to, seg->len, access);
 	if (fault)
 		return faults[fault].tagged;
-	payload_init(&pl, p, seg->hdr_len);
+	init_payload(&pl, p, seg->hdr_len);
 	if (rnic_mr_is_wild(qp->mem.mr, access))
-		return payload_copy_wild(&pl, to, seg->len) ? WIRE_DDP_T_BOUNDS : WIRE_OK;
-	return payload_copy(&pl, qp->mem.mr, to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
+		return copy_payload_wild(&pl, to, seg->len) ? WIRE_DDP_T_BOUNDS : WIRE_OK;
+	return copy_payload(&pl, qp->mem.mr, to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
 }
 
 /* In error before the receive is seen to fail, as with rnic_qp_fail(). */
-static void receive_failed(struct rnic_qp *qp, enum ib_wc_status status)
+static void fail_receive(struct rnic_qp *qp, enum ib_wc_status status)
 {
 	rnic_qp_error(qp);
 	rnic_recv_complete(qp, status, 0, 0, false, true);
@@ -200,14 +200,14 @@ static bool take_receive(struct rnic_qp *qp)
 		return false;
 	rx->have_rwqe = true;
 	if (ret < 0) {
-		receive_failed(qp, IB_WC_LOC_QP_OP_ERR);
+		fail_receive(qp, IB_WC_LOC_QP_OP_ERR);
 		return false;
 	}
 	rnic_sgl_init(&rx->sgl, rx->rwqe.sge, rx->rwqe.num_sge, rx->rwqe.len);
 	return true;
 }
 
-static enum wire_err send_done(struct rnic_qp *qp, const struct ddp_seg *seg)
+static enum wire_err complete_send(struct rnic_qp *qp, const struct ddp_seg *seg)
 {
 	bool solicited = seg->opcode == RDMAP_SEND_SE || seg->opcode == RDMAP_SEND_SE_INV;
 	bool inval = seg->opcode == RDMAP_SEND_INV || seg->opcode == RDMAP_SEND_SE_INV;
@@ -226,7 +226,7 @@ static int fill_receive(struct rnic_qp *qp, u32 len, struct payload *pl)
 
 	if (qp->srq)
 		qp->mem.pd = qp->srq->ibsrq.pd;
-	ret = rnic_sgl_fill(&qp->mem, &qp->rx.sgl, len, payload_copy, pl);
+	ret = rnic_sgl_fill(&qp->mem, &qp->rx.sgl, len, copy_payload, pl);
 	qp->mem.pd = own;
 	return ret;
 }
@@ -243,15 +243,15 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 		return WIRE_DDP_U_NOBUF;
 	}
 	if (seg->len > rx->sgl.left) {
-		receive_failed(qp, IB_WC_LOC_LEN_ERR);
+		fail_receive(qp, IB_WC_LOC_LEN_ERR);
 		return WIRE_DDP_U_TOOLONG;
 	}
-	payload_init(&pl, p, seg->hdr_len);
+	init_payload(&pl, p, seg->hdr_len);
 	if (fill_receive(qp, seg->len, &pl)) {
-		receive_failed(qp, IB_WC_LOC_PROT_ERR);
+		fail_receive(qp, IB_WC_LOC_PROT_ERR);
 		return WIRE_DDP_LOCAL;
 	}
-	return seg->last ? send_done(qp, seg) : WIRE_OK;
+	return seg->last ? complete_send(qp, seg) : WIRE_OK;
 }
 
 static enum wire_err rx_write(struct pass *p, const struct ddp_seg *seg)
@@ -283,7 +283,7 @@ static enum wire_err rx_read_request(struct rnic_qp *qp, const struct ddp_seg *s
 	return rnic_read_in_push(&qp->readq, &r) ? WIRE_OK : WIRE_DDP_U_NOBUF;
 }
 
-static void read_done(struct rnic_qp *qp, const struct rnic_read_out *r)
+static void complete_read(struct rnic_qp *qp, const struct rnic_read_out *r)
 {
 	enum ib_wc_status status = IB_WC_SUCCESS;
 	u32 inval;
@@ -322,12 +322,12 @@ static enum wire_err rx_read_response(struct pass *p, const struct ddp_seg *seg)
 		return err;
 	r->got += seg->len;
 	if (seg->last)
-		read_done(qp, r);
+		complete_read(qp, r);
 	return WIRE_OK;
 }
 
 /* The Read that a Terminate shows; the oldest, if no other can be told from it. */
-static struct rnic_read_out *shown_read(struct rnic_readq *rq, const struct rdmap_term *term)
+static struct rnic_read_out *find_shown_read(struct rnic_readq *rq, const struct rdmap_term *term)
 {
 	struct rnic_read_out *r = NULL;
 	u32 msn;
@@ -352,7 +352,7 @@ static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 
 	rdmap_term_parse(&term, mpa->hdr + seg->hdr_len, mpa->hdr_len - seg->hdr_len);
 	trace_rnic_error(&qp->ibqp, &term, false);
-	r = shown_read(&qp->readq, &term);
+	r = find_shown_read(&qp->readq, &term);
 	if (r && r->slot != RNIC_NO_SLOT) {
 		if (term.layer == TERM_LAYER_RDMAP && term.etype == TERM_RDMAP_PROTECTION)
 			status = IB_WC_REM_ACCESS_ERR;
@@ -373,7 +373,7 @@ static bool is_rtr_send(const struct rnic_rx *rx, const struct ddp_seg *seg)
 	       seg->last && !seg->len;
 }
 
-static enum wire_err handle(struct pass *p, const struct ddp_seg *seg)
+static enum wire_err handle_segment(struct pass *p, const struct ddp_seg *seg)
 {
 	trace_rnic_fpdu_received(&p->qp->ibqp, seg);
 	switch (seg->opcode) {
@@ -404,7 +404,7 @@ static enum wire_err rx_fpdu(struct pass *p)
 	if (!err)
 		err = ddp_rx_check(&rx->ddp, seg);
 	if (!err)
-		err = handle(p, seg);
+		err = handle_segment(p, seg);
 	if (err)
 		return err;
 	ddp_rx_accept(&rx->ddp, seg);
@@ -418,7 +418,7 @@ static enum wire_err rx_fpdu(struct pass *p)
 }
 
 /* Nobody has to wait for our access to memory longer than that of a burst. */
-static void let_go(struct pass *p)
+static void end_access(struct pass *p)
 {
 	rnic_mr_put(&p->qp->mem);
 	p->held = p->done;
@@ -449,7 +449,7 @@ static bool rx_piece(void *ctx, const u8 *data, u32 len)
 		p->fpdu.skb = p->at.skb;
 		mpa_rx_next(mpa);
 		if (p->done - p->held > RX_HOLD) {
-			let_go(p);
+			end_access(p);
 			rnic_qp_tell(qp);
 		}
 		data += used;
@@ -466,7 +466,7 @@ static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)
 	rnic_sock_rewind(s, &p.fpdu, 0);
 	rnic_sock_rewind(s, &p.at, mpa->seen);
 	rnic_sock_walk(s, &p.at, rx_piece, &p);
-	let_go(&p);
+	end_access(&p);
 	rnic_sock_consume(s, p.done);
 	if (!rnic_qp_failed(qp) && p.done < RX_BUDGET) {
 		rnic_sock_want(s, mpa->seen + mpa_rx_missing(mpa));

@@ -18,11 +18,11 @@
 #include "tcp/stream.h"
 
 /*
- * Receive without the worker, and send what this allows to be sent.
+ * Receive without the worker, and send what this allows.
  *
- * Return: it is needed, to go on, or to end the connection.
+ * Return: true when the worker is needed, to go on or to end the connection.
  */
-static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
+static bool receive_and_answer(struct rnic_qp *qp, struct rnic_sock *s)
 {
 	u32 reads = rnic_reads_out(&qp->readq);
 	bool open = qp->tx.open;
@@ -39,7 +39,7 @@ static bool receive(struct rnic_qp *qp, struct rnic_sock *s)
 	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || rnic_qp_failed(qp);
 }
 
-/* Is the connection up, with little enough unread to be handled here? */
+/* True if the connection is up, and little enough is unread to be handled here. */
 static bool is_small(struct rnic_qp *qp, struct rnic_conn *conn)
 {
 	return READ_ONCE(qp->conn) == conn && rnic_qp_state(qp) == IB_QPS_RTS &&
@@ -61,7 +61,7 @@ void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
 		return;
 	}
 	if (event != RNIC_SOCK_DATA || rnic_sock_owned(s) || !is_small(qp, conn) ||
-	    receive(qp, s))
+	    receive_and_answer(qp, s))
 		rnic_qp_kick(qp);
 }
 
@@ -81,7 +81,7 @@ bool rnic_receive_backlog(struct rnic_qp *qp, struct rnic_conn *conn)
 	qp->looking = true;
 	rnic_sock_flush(&conn->s);
 	qp->looking = false;
-	return qp->due && (!is_small(qp, conn) || receive(qp, &conn->s));
+	return qp->due && (!is_small(qp, conn) || receive_and_answer(qp, &conn->s));
 }
 
 /**
@@ -89,7 +89,7 @@ bool rnic_receive_backlog(struct rnic_qp *qp, struct rnic_conn *conn)
  * @qp:	queue pair, socket events go to it
  * @conn:	its connection
  *
- * Who woke the worker before this did so in vain: what for is looked at here.
+ * Whoever woke the worker before did so in vain, so this looks at everything that may wait.
  *
  * Context: process, without I/O.
  */
@@ -110,7 +110,7 @@ void rnic_qp_begin(struct rnic_qp *qp, struct rnic_conn *conn)
 		rnic_qp_kick(qp);
 }
 
-static void look_at_held(struct rnic_sock *s, void *ctx)
+static void send_held(struct rnic_sock *s, void *ctx)
 {
 	struct rnic_qp *qp = ctx;
 	struct rnic_tx *tx = &qp->tx;
@@ -142,7 +142,7 @@ enum hrtimer_restart rnic_hold_over(struct hrtimer *timer)
 	struct rnic_conn *conn = READ_ONCE(qp->conn);
 
 	/* In a doorbell what is held may get company yet. */
-	if (conn && !rnic_sock_try(&conn->s, look_at_held, qp))
+	if (conn && !rnic_sock_try(&conn->s, send_held, qp))
 		rnic_hold_start(qp, ktime_add_ns(ktime_get(), RNIC_HOLD_NS));
 	return HRTIMER_NORESTART;
 }

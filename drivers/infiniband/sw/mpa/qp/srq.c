@@ -10,7 +10,7 @@
 #include "qp/srq.h"
 
 /* Caller holds the lock. The event is raised once per arming. */
-static bool below_limit(struct rnic_srq *srq)
+static bool take_limit(struct rnic_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
 	if (!srq->limit || rnic_rq_has(&srq->rq, srq->limit))
@@ -19,7 +19,7 @@ static bool below_limit(struct rnic_srq *srq)
 	return true;
 }
 
-static void limit_reached(struct ib_srq *ibsrq)
+static void raise_limit_event(struct ib_srq *ibsrq)
 {
 	struct ib_event event = {
 		.device = ibsrq->device,
@@ -48,10 +48,10 @@ int rnic_srq_pop(struct rnic_srq *srq, struct rnic_rwqe *rwqe)
 
 	spin_lock_irqsave(&srq->lock, flags);
 	ret = rnic_rq_pop(&srq->rq, rwqe);
-	low = ret && below_limit(srq);
+	low = ret && take_limit(srq);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (low)
-		limit_reached(&srq->ibsrq);
+		raise_limit_event(&srq->ibsrq);
 	return ret;
 }
 
@@ -118,10 +118,10 @@ int rnic_srq_modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return -EINVAL;
 	spin_lock_irqsave(&srq->lock, flags);
 	srq->limit = attr->srq_limit;
-	low = below_limit(srq);
+	low = take_limit(srq);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (low)
-		limit_reached(ibsrq);
+		raise_limit_event(ibsrq);
 	return 0;
 }
 

@@ -127,7 +127,7 @@ bool rnic_qp_must_flush(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_conn() - the connection, for whoever sends and receives
+ * rnic_qp_conn() - the connection, if its stream is the queue pair's
  * @qp:	queue pair
  *
  * Context: any but hard interrupt.

@@ -80,7 +80,7 @@ static void drop_chunk(struct rnic_tx *tx)
 }
 
 /* Octets in the last segment of @len. (A division takes as long as much of what is here.) */
-static u32 in_segment(u32 len, u32 emss)
+static u32 rest_in_segment(u32 len, u32 emss)
 {
 	return len < emss ? len : len % emss;
 }
@@ -132,7 +132,7 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 	trace_rnic_fpdu_sent(&qp->ibqp, &tx->seg, n);
 	part = mpa_tx_end(&tx->mpa);
 	tx->img.fill += part;
-	tx->seg_used = in_segment(tx->seg_used + part, tx->emss);
+	tx->seg_used = rest_in_segment(tx->seg_used + part, tx->emss);
 	tx->left -= n;
 	tx->seg.to += n;
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_FPDUS);
@@ -189,7 +189,7 @@ static enum encode encode_segment(struct rnic_qp *qp, struct rnic_sock *s)
  * Was enough sent since @start? The next FPDU counts half, so that one as large as
  * those of lo is not begun by who may send only a little.
  */
-static bool enough(const struct rnic_tx *tx, u32 start, u32 budget)
+static bool sent_enough(const struct rnic_tx *tx, u32 start, u32 budget)
 {
 	u32 next = tx->msg == RNIC_TX_NONE ? 0 : min(tx->left, tx->emss);
 
@@ -211,7 +211,7 @@ static bool fill_image(struct rnic_qp *qp, struct rnic_sock *s, u32 limit, bool 
 		/* First: were it said that more comes, TCP would wait for it. */
 		if (tx->msg == RNIC_TX_NONE && !rnic_tx_next(qp))
 			return false;
-		if (enough(tx, start, limit))
+		if (sent_enough(tx, start, limit))
 			return true;
 		switch (encode_segment(qp, s)) {
 		case SEG_ENCODED:
@@ -263,12 +263,12 @@ static bool measure_segment(struct rnic_qp *qp, struct rnic_sock *s)
 		rnic_sock_cut(s);
 	}
 	tx->emss = emss;
-	tx->seg_used = in_segment(rnic_sock_seg_used(s, emss) + tx->held, emss);
+	tx->seg_used = rest_in_segment(rnic_sock_seg_used(s, emss) + tx->held, emss);
 	return true;
 }
 
 /* TCP took nothing for want of memory, and no acknowledgment will wake us. */
-static bool starved(const struct rnic_tx *tx, const struct rnic_sock *s)
+static bool is_starved(const struct rnic_tx *tx, const struct rnic_sock *s)
 {
 	return tx->sent != tx->img.fill - tx->held && !tx->broken && rnic_sock_all_acked(s);
 }
@@ -305,10 +305,10 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 		if (cut)
 			rnic_sock_cut(s);
 		/* Enough for now, or no memory for the moment. */
-		again = more && (enough(tx, start, budget) || !tx->img.page);
+		again = more && (sent_enough(tx, start, budget) || !tx->img.page);
 	}
 	rnic_sent_complete(qp);
-	again |= starved(tx, s);
+	again |= is_starved(tx, s);
 	drop_chunk(tx);
 	rnic_qp_tell(qp);
 	return again;

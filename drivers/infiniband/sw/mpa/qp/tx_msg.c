@@ -6,7 +6,7 @@
  * rnic_tx_payload(), and ends it with rnic_tx_done() or rnic_tx_fault(). All is
  * under the socket lock.
  *
- * A work request is done when its last octet was encoded: its memory is not
+ * A work request is done when its last byte was encoded, because its memory is not
  * looked at again. It completes after the push, in order (rnic_sent_complete()).
  *
  * Errors of the consumer's own (bad SGE, bad STag) complete the work request
@@ -17,10 +17,10 @@
 #include "qp/qp.h"
 
 /*
- * The consumer's own mistake: complete its work request with @status. The peer
- * is told that this end broke down.
+ * The consumer's own mistake: complete its work request with @status. The Terminate says that
+ * this end broke down.
  */
-static void local_error(struct rnic_qp *qp, enum ib_wc_status status)
+static void fail_wqe(struct rnic_qp *qp, enum ib_wc_status status)
 {
 	rnic_sent_done(qp, qp->tx.slot, status);
 	qp->tx.msg = RNIC_TX_NONE;
@@ -88,7 +88,7 @@ static bool is_one_fpdu(u32 len)
  * May all of its memory be accessed? Of what is sent in one FPDU that is looked at when it is
  * copied there, and nothing was sent before.
  */
-static bool sgl_ok(struct rnic_qp *qp, bool read)
+static bool check_sgl(struct rnic_qp *qp, bool read)
 {
 	struct rnic_tx *tx = &qp->tx;
 
@@ -105,7 +105,7 @@ static bool is_read(const struct rnic_wqe *wqe)
 	return wqe->op == RNIC_OP_READ || wqe->op == RNIC_OP_READ_INV;
 }
 
-static enum rdmap_opcode send_opcode(const struct rnic_wqe *wqe)
+static enum rdmap_opcode opcode_of_send(const struct rnic_wqe *wqe)
 {
 	if (wqe->op == RNIC_OP_SEND_INV)
 		return wqe->flags & RNIC_WQE_SOLICITED ? RDMAP_SEND_SE_INV : RDMAP_SEND_INV;
@@ -113,9 +113,9 @@ static enum rdmap_opcode send_opcode(const struct rnic_wqe *wqe)
 }
 
 /*
- * The peer is not told the address of the sink, which may be one of the kernel's. It repeats
- * what the Read Request says without a look at it (RFC 5040, 4.4), so that is a count of the
- * bytes asked for on this connection.
+ * The Read Request does not show the address of the sink, which may be one of the kernel's. The
+ * peer repeats what it says without a look at it (RFC 5040, 4.4), so it has a count of the bytes
+ * asked for on this connection.
  */
 static void begin_read(struct rnic_qp *qp)
 {
@@ -137,7 +137,7 @@ static void begin_read(struct rnic_qp *qp)
 	tx->seg.read.size = r.len;
 	tx->seg.read.src_stag = wqe->rkey;
 	tx->seg.read.src_to = wqe->raddr;
-	/* Who wants to see it may be waiting for the data. */
+	/* A program that asked to see it may be waiting for the data. */
 	if (wqe->flags & RNIC_WQE_SIGNALED) {
 		tx->unseen = false;
 		tx->run = 0;
@@ -146,7 +146,7 @@ static void begin_read(struct rnic_qp *qp)
 }
 
 /* Operations that put nothing on the wire. */
-static bool local_operation(struct rnic_qp *qp)
+static bool do_local_operation(struct rnic_qp *qp)
 {
 	const struct rnic_wqe *wqe = &qp->tx.wqe;
 	int ret;
@@ -156,7 +156,7 @@ static bool local_operation(struct rnic_qp *qp)
 	else
 		ret = rnic_mr_invalidate(&qp->mem, wqe->rkey, false);
 	if (ret) {
-		local_error(qp, IB_WC_MW_BIND_ERR);
+		fail_wqe(qp, IB_WC_MW_BIND_ERR);
 		return false;
 	}
 	rnic_sent_done(qp, qp->tx.slot, IB_WC_SUCCESS);
@@ -172,9 +172,9 @@ static bool begin_wqe(struct rnic_qp *qp)
 
 	tx->waits = false;
 	if (wqe->op == RNIC_OP_REG_MR || wqe->op == RNIC_OP_LOCAL_INV)
-		return local_operation(qp);
-	if (!sgl_ok(qp, read)) {
-		local_error(qp, IB_WC_LOC_PROT_ERR);
+		return do_local_operation(qp);
+	if (!check_sgl(qp, read)) {
+		fail_wqe(qp, IB_WC_LOC_PROT_ERR);
 		return false;
 	}
 	if (read) {
@@ -187,7 +187,7 @@ static bool begin_wqe(struct rnic_qp *qp)
 		tx->seg.stag = wqe->rkey;
 		tx->seg.to = wqe->raddr;
 	} else {
-		begin_message(tx, RNIC_TX_WQE, send_opcode(wqe), wqe->len);
+		begin_message(tx, RNIC_TX_WQE, opcode_of_send(wqe), wqe->len);
 		tx->seg.stag = wqe->op == RNIC_OP_SEND_INV ? wqe->rkey : 0;
 		/* It wants attention, so it does not wait for company (hold.c). */
 		if (wqe->flags & RNIC_WQE_SOLICITED)
@@ -196,7 +196,7 @@ static bool begin_wqe(struct rnic_qp *qp)
 	return true;
 }
 
-/* Must tx->wqe wait for outstanding Reads? */
+/* True if tx->wqe must wait for outstanding Reads. */
 static bool must_wait(const struct rnic_qp *qp)
 {
 	const struct rnic_wqe *wqe = &qp->tx.wqe;
@@ -208,11 +208,11 @@ static bool must_wait(const struct rnic_qp *qp)
 }
 
 /*
- * Room for one more work request that is not completed? A user who does not wait
- * for completions may have posted more than that in one go; only outstanding
- * Reads, which come back here, may keep us from completing.
+ * True if there is room for one more work request that is not completed. A program that does not
+ * wait for completions may have posted more than that in one go. Only outstanding Reads, whose
+ * responses lead here again, may keep us from completing.
  */
-static bool sent_room(struct rnic_qp *qp)
+static bool has_sent_room(struct rnic_qp *qp)
 {
 	if (qp->sent_tail - qp->sent_head >= qp->sq.size)
 		rnic_sent_complete(qp);
@@ -227,7 +227,7 @@ static bool next_wqe(struct rnic_qp *qp)
 
 	while (tx->msg == RNIC_TX_NONE && !rnic_qp_failed(qp)) {
 		if (!tx->waits) {
-			if (!sent_room(qp))
+			if (!has_sent_room(qp))
 				return false;
 			ret = rnic_sq_pop(&qp->sq, &tx->wqe);
 			if (!ret)
@@ -236,17 +236,17 @@ static bool next_wqe(struct rnic_qp *qp)
 			tx->waits = true;
 			if (ret < 0) {
 				rnic_stat_inc(qp->dev, RNIC_STAT_BAD_WQES);
-				local_error(qp, IB_WC_LOC_QP_OP_ERR);
+				fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
 				return false;
 			}
 		}
-		/* Posted in ERR it comes back flushed: who drains waits for that. */
+		/* Posted in ERR it comes back flushed: a consumer that drains waits for it. */
 		if (rnic_qp_state(qp) == IB_QPS_ERR)
 			return false;
 		if (must_wait(qp)) {
 			/* For none: no Read can ever be sent on this connection. */
 			if (!rnic_reads_out(&qp->readq))
-				local_error(qp, IB_WC_LOC_QP_OP_ERR);
+				fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
 			return false;
 		}
 		if (!begin_wqe(qp))
@@ -286,7 +286,7 @@ bool rnic_tx_next(struct rnic_qp *qp)
 	return true;
 }
 
-/* The next @n octets of a Read Response, to @dst. */
+/* The next @n bytes of a Read Response, to @dst. */
 static int copy_response(struct rnic_qp *qp, void *dst, u32 n)
 {
 	struct rnic_tx *tx = &qp->tx;
@@ -302,7 +302,7 @@ static int copy_response(struct rnic_qp *qp, void *dst, u32 n)
 }
 
 /**
- * rnic_tx_payload() - copy the next payload octets of the message
+ * rnic_tx_payload() - copy the next payload bytes of the message
  * @qp:	queue pair, a message under way
  * @dst:	their place in an FPDU
  * @n:	how many
@@ -332,7 +332,7 @@ int rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n)
 void rnic_tx_fault(struct rnic_qp *qp)
 {
 	if (qp->tx.msg == RNIC_TX_WQE) {
-		local_error(qp, IB_WC_LOC_PROT_ERR);
+		fail_wqe(qp, IB_WC_LOC_PROT_ERR);
 		return;
 	}
 	qp->tx.msg = RNIC_TX_NONE;

@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who runs the data path, and when.
+ * The worker of a queue pair: it receives, sends, and takes the connection down.
  *
- * The worker receives, sends, and notices the end of a connection. It is woken
- * by socket events, by kernel consumers that post (in any context), and by
- * whoever changes the state. Three things do not wait for it. A user's doorbell
- * locks the socket and sends by itself. What a kernel consumer posts one by one a
- * tasklet sends (post.c). And what arrives in small amounts is
- * handled in the softirq that brought it, as long as nobody owns the socket: a
- * message of a few octets costs no wake-up then. So are the answers to small Reads,
- * and the sends that waited for a Read to come back, up to a bound. Bulk is the
- * worker's, both ways: it copies on a CPU that the other side does not need, and
- * doorbells leave it alone meanwhile (bulk.c). Small messages of a stream are held
- * back for a moment (hold.c), and a timer's softirq sends them.
+ * Socket events wake it, and kernel consumers that post (in any context), and whatever changes
+ * the state. Small amounts do not wait for it (softirq.c, doorbell.c). Large ones are its own,
+ * both ways, because it copies on a CPU that the other side does not need; doorbells leave them
+ * to it meanwhile (bulk.c).
  *
- * Taking a connection down is the worker's alone:
+ * Only the worker takes a connection down:
  *
  *	socket locked:	encode the Terminate that is due, push what TCP takes,
  *			unlink connection and queue pair
- *	unlocked:	flush, report the end to iw_cm and to the consumer, give
- *			the unsent rest to the endpoint, which lingers
+ *	unlocked:	flush, raise the events of the queue pair, give the stream with its
+ *			unsent rest back to the startup, which tells iw_cm and lingers
  *
- * After the unlinking a doorbell finds no connection, so the worker alone owns
- * the data path and flushes what is posted later.
+ * After the unlinking a doorbell finds no connection, so the worker alone has the data path, and
+ * flushes what is posted later.
  */
 #include <linux/mm.h>
 #include <linux/workqueue.h>
@@ -58,9 +51,9 @@ void rnic_qp_look(struct rnic_qp *qp)
 }
 
 /*
- * How long the close may still take, from the last octet on that the peer acknowledged:
- * one that takes nothing does not keep us. What comes counts until our FIN, with which the
- * time begins anew. What TCP has at the end it keeps (linger.c).
+ * The close may take CLOSE_MS from the last byte on that the peer acknowledged, so that a peer
+ * that takes nothing does not keep us. Received bytes count too until our FIN, with which the
+ * time begins anew. TCP goes on with what it has at the end (linger.c).
  */
 static void await_end(struct rnic_qp *qp, struct rnic_conn *conn)
 {
@@ -106,9 +99,9 @@ static bool half_open(struct rnic_qp *qp, struct rnic_conn *conn)
 }
 
 /*
- * Is the connection over? A FIN inside an FPDU, a reset and a time-out lose
- * data: the consumer is told. A FIN between two FPDUs is the peer's close.
- * Not before all that arrived was looked at: @unread says that it was not.
+ * True if the connection is over. A FIN inside an FPDU, a reset and a time-out lose data, so the
+ * consumer gets an event. A FIN between two FPDUs is the peer's close. It is not over before the
+ * data path has looked at all that arrived: @unread says that it has not.
  */
 static bool is_over(struct rnic_qp *qp, struct rnic_conn *conn, bool unread)
 {
@@ -138,10 +131,10 @@ static void raise_event(struct rnic_qp *qp, enum ib_event_type type)
 }
 
 /*
- * Once in a life in error: no receive will be taken from the shared queue on behalf of
- * this queue pair. Who drains it waits for that, also when it was never connected.
+ * Once between two RESETs: no receive will be taken from the shared queue for this queue pair any
+ * more. A consumer that drains it waits for the event, also if it was never connected.
  */
-static void tell_last(struct rnic_qp *qp)
+static void raise_last_wqe_event(struct rnic_qp *qp)
 {
 	if (qp->srq && !qp->told)
 		raise_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
@@ -176,7 +169,7 @@ void rnic_qp_reflush(struct work_struct *work)
  * since the last one was found, or the last system call came. After some seconds of
  * nothing the next system call looks: a program that does nothing costs nothing.
  */
-static void flush(struct rnic_qp *qp)
+static void flush_queues(struct rnic_qp *qp)
 {
 	u32 get = qp->rq.get;
 	unsigned long idle;
@@ -199,12 +192,12 @@ static void take_down(struct rnic_qp *qp, struct rnic_conn *conn)
 
 	qp->tx.img.page = NULL;
 	WRITE_ONCE(qp->active, jiffies);
-	flush(qp);
+	flush_queues(qp);
 	rnic_readq_free(&qp->readq);
 	if (qp->event >= 0)
 		raise_event(qp, qp->event);
 	qp->event = -1;
-	tell_last(qp);
+	raise_last_wqe_event(qp);
 	hrtimer_cancel(&qp->hold);
 	/* No connection, then look: the tasklet began, and looks at rnic_qp.conn. */
 	smp_mb();
@@ -249,8 +242,8 @@ void rnic_qp_work(struct work_struct *work)
 	if (!conn) {
 		rnic_qp_wake_startup(qp);
 		if (rnic_qp_must_flush(qp)) {
-			flush(qp);
-			tell_last(qp);
+			flush_queues(qp);
+			raise_last_wqe_event(qp);
 		}
 		return;
 	}
