@@ -122,7 +122,7 @@ help:
 	@echo 'make deb       Debian packages of the module (DKMS) and its unit, in build/deb'
 	@echo 'make package-check  the packages: contents, builds, a machine that reboots'
 	@echo 'make demo      RDMA programs between two hosts in a small VM, as a table'
-	@echo 'make check     unit tests, fuzzers, lint, KUnit, all scenarios (KERNELS=all: on 6.1, 6.12, 7.3)'
+	@echo 'make check     unit tests, fuzzers, lint, KUnit, scenarios (KERNELS=all: all of them, on 6.1, 6.12, 7.3)'
 	@echo 'make check-all  the same, the debug kernel, newer kernels, other builds (an hour)'
 	@echo 'make unit      only the engine tests in user space (no root, no VM)'
 	@echo 'make fuzz      the engine against made-up octets (FUZZ_SECONDS=60 each)'

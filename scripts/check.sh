@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # check.sh             the engine's tests in user space, its fuzzers, lint, the engine's
-#                      tests in a kernel, and all scenarios between two hosts, in guests
-#                      with the stock kernel
-# check.sh all         the same, then the suites and the scenarios on the debug kernel
+#                      tests in a kernel, and the scenarios between two hosts that are not
+#                      slow, in guests with the stock kernel
+# check.sh all         the same with all scenarios, then the suites and the scenarios on the debug kernel
 #                      (vm/kernel.sh), where a report of its checks is a failure too; the
 #                      suites and a share of the scenarios on newer kernels (vm/package.sh);
 #                      builds for other kernels; a tree in another folder; the table of
@@ -38,60 +38,44 @@ kernel_pid='' watcher=''
 hint='' # what to look at if the next results are bad, %s is the scenario
 folder='' # where other_folder() is, for it to be removed
 
-# Left out on the stock kernel unless named: what, and why.
-LEFT_OUT_STOCK=(
-	'container_*:podman is 90 MB; make container-check has it'
-	'failslab_*:that kernel cannot make allocations fail'
-	'lock_classes:that kernel has no lockdep'
-	'hosts_*:it wants sshd; make e2e E2E=hosts_bench has it'
-	'pair_build:it compiles for minutes under emulation; make e2e E2E=pair_build has it'
-)
-# On the debug kernel beside the stock one: 35 minutes of processor time.
-LEFT_OUT_DEBUG=(
-	'watched_*:a program that polls memory has the one processor; make debug-check has it'
-	'siw_watched:a program that polls memory has the one processor; make debug-check has it'
-	'seg_[!l]*:what tshark and TCP show does not depend on the kernel; make debug-check has it'
-	'wire_*:what tshark shows does not depend on the kernel; make debug-check has it'
-	'siw_crc_*:siw with other settings, and siw_apps is there; make debug-check has it'
-	'pair_*:scripts for the user, which the stock kernel shows; make debug-check has it'
-)
-
-# What cannot run on the debug kernel:
-CANNOT_DEBUG=(
-	'hosts_*:that kernel has no AF_ALG'
-	'container_*:that kernel has no seccomp, which podman wants'
-	'pair_build:that kernel is none whose headers are installed'
-	'netdev_bond:that kernel has no bonding'
-	'vrf_exec:that kernel has no BPF'
-	'tcp_sockmap:that kernel has no BPF'
-	'callers_sockets:that kernel has no BPF'
-	'callers_memory:that kernel has no memory cgroups'
-	'limits_memory_*:that kernel has no memory cgroups'
-	'limits_stock_offline:that kernel cannot take a processor away'
-)
-
-# Newer kernels (6.12, 7.2, 7.3): what cannot run there,
 NEWER=${NEWER:-6.12}
-LEFT_OUT_NEWER=(
-	'container_*:podman is 90 MB'
-	'pair_build:that kernel is none whose headers are installed'
-	'failslab_*:that kernel cannot make allocations fail'
-	'lock_classes:that kernel has no lockdep'
-	'hosts_*:it wants sshd; make e2e E2E=hosts_bench has it'
-)
-# and what of the rest check.sh all always runs: what goes through include/compat, and each
-# part of the driver once. Of all others it takes one in twelve, by the commit's number.
-ON_NEWER=(
-	link_add_delete link_name names_exclusive counters_exclusive settings statistics
-	statistics_elsewhere vrf_both cm_depths rping_ipv4 rping_ipv6 rping_mtu_change
-	small_stream bulk_turns rstream_sizes nfs_rdma cm_reject cm_pending killed_rping
-	link_deleted_busy watched_crc data_sizes_send data_sizes_write data_sizes_read
-	data_gather queue_late_arming queue_srq queue_cq_overflow error_write_past_end
-	seg_steady cards_data tcp_gives_up_small tcp_sockmap owner_numbers ports_taken
-	twins_one_mac limits_stock_* stags_* srq_pd kernel_* callers_* startups_reserved
-	siw_crc_both_a siw_crc_off_b unload
-)
+# Of the scenarios that are not tagged "newer" check.sh all takes one in twelve on a newer
+# kernel, by the commit's number. Tagged are those of what goes through include/compat, and of
+# each part of the driver one.
 PARTS=12 # so many commits go through the rest
+
+# left_out: "WHERE TAG WHY": a scenario with that tag (e2e/lib.sh) is not run there, unless it
+# is named. WHERE is check.sh without an argument, the stock kernel, a newer one, or the debug
+# kernel, as it is or with KCSAN. "beside" is what check.sh all does on the debug kernel, to
+# save 35 minutes of processor time. A scenario that is tagged "debug" is run there nevertheless.
+left_out() {
+	cat <<- 'END'
+		check	slow	a quicker one is beside it; make check-all and make e2e have it
+		stock	podman	podman is 90 MB; make container-check has it
+		newer	podman	podman is 90 MB
+		debug	podman	that kernel has no seccomp, which podman wants
+		stock	sshd	it wants sshd; make e2e E2E=hosts_bench has it
+		newer	sshd	it wants sshd; make e2e E2E=hosts_bench has it
+		debug	sshd	that kernel has no AF_ALG
+		stock	compiler	it compiles for minutes under emulation; make e2e E2E=pair_build has it
+		newer	compiler	that kernel is none whose headers are installed
+		debug	compiler	that kernel is none whose headers are installed
+		stock	failslab	that kernel cannot make allocations fail
+		newer	failslab	that kernel cannot make allocations fail
+		kcsan	failslab	the kernel with KCSAN makes no allocation fail
+		stock	lockdep	that kernel has no lockdep
+		newer	lockdep	that kernel has no lockdep
+		debug	bonding	that kernel has no bonding
+		debug	bpf	that kernel has no BPF
+		debug	memcg	that kernel has no memory cgroups
+		debug	hotplug	that kernel cannot take a processor away
+		debug	last	unload comes last by itself
+		beside	polls	a program that polls memory has the one processor; make debug-check has it
+		beside	wire	what tshark and TCP show does not depend on the kernel; make debug-check has it
+		beside	siw	siw with other settings, and siw_apps is there; make debug-check has it
+		beside	script	scripts for the user, which the stock kernel shows; make debug-check has it
+	END
+}
 
 # note NAME PASSED FAILED [WHY]: one line of the summary, added to the total
 note() {
@@ -257,41 +241,55 @@ names_of() {
 			# shellcheck disable=SC2053
 			[[ $name != $pattern ]] || { echo "$name" && break; }
 		done
-	done < <("$TOP/scripts/e2e/guest.sh" -l)
+	done <<< "$scenarios"
 }
 
-# scenarios_for KERNEL RULE...: all but what the rules leave out, which is said.
+# tagged TAG: the scenarios with that tag
+tagged() { sed -n "/ $1\( \|\$\)/s/ .*//p" <<< "$scenarios"; }
+
+# scenarios_for WHERE...: all but what is left out in one of these places, which is said.
 scenarios_for() {
-	local kernel=$1 name _ rule
-	local -A said=()
-	shift
-	while read -r name _; do
-		for rule in "$@"; do
-			# shellcheck disable=SC2053
-			[[ $name == ${rule%%:*} ]] || continue
-			[ -n "${said[$rule]:-}" ] ||
-				step "left out on the $kernel kernel: ${rule%%:*} (${rule#*:})"
-			said[$rule]=1
-			continue 2
-		done
-		echo "$name"
-	done < <("$TOP/scripts/e2e/guest.sh" -l)
+	awk -v places=" $* " '
+		FNR == NR {
+			split($0, field, "\t")
+			if (index(places, " " field[1] " ")) {
+				place[field[2]] = field[1]
+				why[field[2]] = field[3]
+			}
+			next
+		}
+		{
+			out = ""
+			for (i = 2; i <= NF; i++)
+				if ($i in why && !(place[$i] == "beside" && / debug( |$)/))
+					out = $i
+			if (out == "")
+				print $1
+			else
+				names[out] = names[out] " " $1
+		}
+		END {
+			for (tag in names)
+				print "==> left out (" tag "):" names[tag] ": " why[tag] > "/dev/stderr"
+		}' <(left_out) - <<< "$scenarios"
 }
 
-# deal DIR...: shares the scenarios named on stdin out to guests, the longest first, each to
-# the one that has least to do.
+# deal FACTOR DIR...: shares the scenarios named on stdin out to guests, the longest first,
+# each to the one that has least to do. The first takes FACTOR times as long for each.
 deal() {
+	local factor=$1
+	shift
 	mkdir -p "$@"
 	awk 'FNR == NR { time[$1] = $2; next } { print ($1 in time ? time[$1] : 6), $1 }' \
 		"$TOP/scripts/e2e/times" - | sort -k 1,1nr -k 2 |
-		awk -v dirs="$(printf '%s\n' "$@")" '
+		awk -v factor="$factor" -v dirs="$(printf '%s\n' "$@")" '
 			BEGIN { n = split(dirs, dir, "\n") }
 			{
 				least = 1
 				for (i = 2; i <= n; i++)
 					if (load[i] < load[least])
 						least = i
-				load[least] += $1
+				load[least] += $1 * (least == 1 ? factor : 1)
 				print $2 > (dir[least] "/names")
 			}'
 }
@@ -315,20 +313,18 @@ some_of() {
 		number=$((number + 1))
 		[ $((number % PARTS)) != "$turn" ] || echo "$name"
 	done
-	names_of "${ON_NEWER[@]}"
+	grep -Fxf <(tagged newer) <(printf '%s\n' "$@")
 }
 
-# A name, or pattern, that means no scenario is a mistake, in our lists too.
+# A name, or pattern, that means no scenario is a mistake, and so is a tag that is none's.
 must_mean_something() {
-	local pattern name names
-	mapfile -t names < <("$TOP/scripts/e2e/guest.sh" -l | awk '{ print $1 }')
+	local pattern tag
 	for pattern in "$@"; do
-		for name in "${names[@]}"; do
-			# shellcheck disable=SC2053
-			[[ $name != $pattern ]] || continue 2
-		done
-		die "no such scenario: $pattern"
+		[ -n "$(names_of "$pattern")" ] || die "no such scenario: $pattern"
 	done
+	while read -r _ tag _; do
+		[ -n "$(tagged "$tag")" ] || die "no scenario has the tag $tag"
+	done < <(left_out)
 }
 
 # build_for DIR: what the scenarios need on the chosen kernel
@@ -356,7 +352,7 @@ build_module() {
 }
 
 build_peers() {
-	"$TOP/scripts/peer/siw.sh" peer > /dev/null
+	"$TOP/scripts/siw.sh" peer > /dev/null
 }
 
 build_consumers() {
@@ -365,7 +361,7 @@ build_consumers() {
 
 build_programs() {
 	step "building the programs of the scenarios"
-	run_logged "$OUT/programs.log" make -C "$TOP/scripts/e2e" OUT="$BUILD/e2e"
+	run_logged "$OUT/programs.log" make -C "$TOP/scripts/e2e/programs" OUT="$BUILD/e2e"
 }
 
 # How many guests may run at once: each has two processors, of which it uses little
@@ -449,7 +445,7 @@ start_guest() {
 		"E2E_SLOW=${E2E_SLOW:-$slow}")
 	step "starting a virtual machine${label:+, \"${label% | }\"}: Linux $(guest_release)"
 	guests+=("$dir")
-	boot "$dir" "$label" -c "$processors" -m "${memory}M" -n "${options[@]}" -t "$VM_SECONDS" -o "$dir" -- \
+	boot "$dir" "$label" -c "$processors" -m "${memory}M" -n -s "${options[@]}" -t "$VM_SECONDS" -o "$dir" -- \
 		env "${settings[@]}" scripts/check-guest.sh "${names[@]}" &
 }
 
@@ -526,28 +522,29 @@ stop_watching() {
 	watcher=''
 }
 
-# plan VERSION whole|part [NAME...]: which scenarios run in which guests on that kernel. Two
-# guests share all of them.
+# plan VERSION whole|quick|part [NAME...]: which scenarios run in which guests on that kernel:
+# all, those that are not slow, or some. Two guests share them if they are many.
 plan() {
-	local version=$1 extent=$2 names dirs=("$OUT/$1") number
+	local version=$1 extent=$2 where=newer names dirs=("$OUT/$1") number
 	shift 2
+	[ "$version" != 6.1 ] || where=stock
 	if [ $# -gt 0 ]; then
 		extent=part
 		mapfile -t names < <(names_of "$@")
-	elif [ "$version" = 6.1 ]; then
-		mapfile -t names < <(scenarios_for stock "${LEFT_OUT_STOCK[@]}")
+	elif [ "$extent" = quick ]; then
+		mapfile -t names < <(scenarios_for "$where" check)
 	else
-		mapfile -t names < <(scenarios_for "$version" "${LEFT_OUT_NEWER[@]}")
+		mapfile -t names < <(scenarios_for "$where")
 		[ "$extent" = whole ] || mapfile -t names < <(some_of "$version" "${names[@]}" | sort -u)
 	fi
-	if [ "$extent" = whole ] && [ "$room" -gt 1 ]; then
+	if [ "$extent" != part ] && [ "$room" -gt 1 ]; then
 		dirs=()
 		for number in $(seq "$room"); do
 			dirs+=("$OUT/$version-$number")
 		done
 	fi
-	printf '%s\n' "${names[@]}" | deal "${dirs[@]}"
-	printf '%s\n' "$extent" | tee "${dirs[@]/%//extent}" > /dev/null
+	printf '%s\n' "${names[@]}" | deal 1 "${dirs[@]}"
+	printf '%s\n' "${extent/quick/part}" | tee "${dirs[@]/%//extent}" > /dev/null
 	planned=$((planned + ${#dirs[@]}))
 }
 
@@ -577,19 +574,10 @@ on_kernel() {
 	unset GUEST_PACK
 }
 
-# share PLACES NAME...: of each seven names those at these places, as in "156"
-share() {
-	local places=$1 number=0 name
-	shift
-	for name in "$@"; do
-		number=$((number % 7 + 1))
-		[[ $places != *$number* ]] || echo "$name"
-	done
-}
-
-# plan_debug [NAME...]: two guests share the list, three of seven and four.
+# plan_debug [NAME...]: two guests share the list. kmemleak takes a quarter of the time, and
+# in check.sh all the second does without.
 plan_debug() {
-	local names one=$OUT/debug-1 two=$OUT/debug-2
+	local places=(debug) factor=1 one=$OUT/debug-1 two=$OUT/debug-2
 	mkdir -p "$one"
 	: > "$one/append"
 	echo part > "$one/extent"
@@ -598,24 +586,21 @@ plan_debug() {
 		names_of "$@" | grep -vx unload > "$one/names" || true
 		return
 	fi
-	[ "$what" = all ] || LEFT_OUT_DEBUG=()
-	[ -z "${KCSAN:-}" ] || CANNOT_DEBUG+=('failslab_*:the kernel with KCSAN makes no allocation fail')
-	mapfile -t names < <(scenarios_for debug "${LEFT_OUT_DEBUG[@]}" "${CANNOT_DEBUG[@]}" 'unload:it comes last')
+	[ -z "${KCSAN:-}" ] || places+=(kcsan)
 	mkdir -p "$two"
-	share 156 "${names[@]}" > "$one/names"
-	share 2347 "${names[@]}" > "$two/names"
 	cp "$one"/{append,extent} "$two"
 	planned=$((planned + 1))
 	if [ "$what" = all ]; then
 		step "half of the scenarios without kmemleak (make debug-check: all with it)"
 		echo kmemleak=off > "$two/append"
+		places+=(beside) factor=1.3
 	fi
+	scenarios_for "${places[@]}" | deal "$factor" "$one" "$two"
 }
 
 # The debug kernel. In each guest the module goes at the end, or kmemleak would look at one in
-# use. kmemleak takes a quarter of the time: beside all else the second guest does without,
-# and gets four of seven names. One processor each there: what they lock costs twice as much
-# with two, which make debug-check has.
+# use. One processor each in check.sh all: what they lock costs twice as much with two, which
+# make debug-check has.
 on_debug() {
 	local one=$OUT/debug-1 two=$OUT/debug-2
 	wait "$kernel_pid" || true
@@ -670,11 +655,13 @@ finish() {
 	[ "$failed" = 0 ]
 }
 
-# write_times DIR: the scenarios' times of the stock kernel's guests there
+# write_times DIR: the scenarios' times of the stock kernel's guests there, and those that
+# e2e/times has of scenarios that did not run
 write_times() {
 	sed '/^#/!d' "$TOP/scripts/e2e/times"
 	cat "$1"/6.1*/e2e.tap | tr -d '\r' |
-		sed -nE 's/^ok [0-9]+ - ([a-zA-Z0-9_]+) \(([0-9.]+) s\)$/\1 \2/p' | LC_ALL=C sort
+		sed -nE 's/^ok [0-9]+ - ([a-zA-Z0-9_]+) \(([0-9.]+) s\)$/\1 \2/p' |
+		cat - <(sed '/^#/d' "$TOP/scripts/e2e/times") | awk '!seen[$1]++' | LC_ALL=C sort
 }
 
 # KERNELS, as a list
@@ -712,7 +699,8 @@ VM_SECONDS=${VM_SECONDS:-4500}
 room=$(at_once)
 planned=0 first_guest=0
 whole=$(kernels)
-[ "$what" = kernels ] || must_mean_something "${ON_NEWER[@]}" "$@"
+scenarios=$("$TOP/scripts/e2e/guest.sh" --tags)
+[ "$what" = kernels ] || must_mean_something "$@"
 rm -rf "$OUT"
 mkdir -p "$OUT"
 "$TOP/scripts/deps.sh" "${groups[@]}"
@@ -723,8 +711,10 @@ case $what in
 check | all)
 	part=''
 	[ "$what" = check ] || [ -n "${KERNELS:-}" ] || part='6.12 7.3'
+	extent=whole
+	[ "$what" = all ] || [ -n "${KERNELS:-}" ] || extent=quick
 	for version in $whole; do
-		plan "$version" whole
+		plan "$version" "$extent"
 	done
 	for version in $part; do
 		plan "$version" part

@@ -18,7 +18,7 @@ mpa)
 	echo "$dir/rdma_mpa.ko"
 	;;
 siw)
-	"$TOP/scripts/peer/siw.sh"
+	"$TOP/scripts/siw.sh"
 	;;
 *)
 	die "RDMA_TYPE is mpa or siw"

@@ -58,7 +58,7 @@ build_module() {
 
 # The programs, against the libraries of the foreign system
 build_programs() {
-	run_logged "$out/programs.log" make -C "$TOP/scripts/e2e" OUT="$out/bin" CC="$compiler"
+	run_logged "$out/programs.log" make -C "$TOP/scripts/e2e/programs" OUT="$out/bin" CC="$compiler"
 }
 
 # Without the address sanitizer: make unit has it, and its findings are not of a processor.

@@ -111,7 +111,7 @@ sweep() {
 module_of() {
 	[ -z "${HOST:-}" ] || return 0 # it is installed
 	case $1:${NATIVE:-} in
-	siw:) "$TOP/scripts/peer/siw.sh" ;;
+	siw:) "$TOP/scripts/siw.sh" ;;
 	siw:*) find "$GUEST_PACK/lib" -name siw.ko ;; # Debian's other kernels have none
 	mpa:*) "$TOP/scripts/module.sh" 2> >(grep '^==>' >&2) ;;
 	rxe:*) echo rdma_rxe ;;

@@ -20,6 +20,7 @@ TYPE=${RDMA_TYPE:-mpa}
 MODULE=${MODULE:-$TOP/rdma_mpa.ko}
 BIN=${E2E_BIN:-$TOP/build/e2e}
 SIW=${SIW_DIR:-$TOP/build/siw/$(uname -r)}
+KMOD=$TOP/build/e2e-kmod/$(uname -r)
 A4=10.77.0.1 B4=10.77.0.2 A6=fd77::1 B6=fd77::2
 MODULE_NAME=$(basename "$MODULE" .ko)
 MODULE_NAME=${MODULE_NAME//-/_}
@@ -29,7 +30,7 @@ LIMIT=$((50 * SLOW))
 PORT=${PORT:-10000}
 declare -A PIDS=()
 
-# What enters a namespace (netns.c). The measurements, which do not build it, have ip.
+# What enters a namespace (programs/netns.c). The measurements, which do not build it, have ip.
 INTO=("$BIN/netns") LIMITED=("$BIN/netns" -t)
 [ -x "$BIN/netns" ] || { INTO=(ip netns exec) LIMITED=(in_time); }
 in_time() { timeout -k 1 "$1" ip netns exec "${@:2}"; }
@@ -48,7 +49,9 @@ fail() {
 # done over and over is done by the shell itself (package bash-builtins). Not with read
 # and a time-out: if that is over when bash 5.2 begins to wait, it restores a signal mask
 # that it never saved. With SIGCHLD in it a program that ended runs for ever.
-enable -f /usr/lib/bash/sleep sleep 2>/dev/null || : # without it: slower
+for builtin in sleep mkdir rm; do
+	enable -f "/usr/lib/bash/$builtin" "$builtin" 2>/dev/null || : # without it: slower
+done
 
 # until_true SECONDS COMMAND...: the only way to wait
 until_true() {
@@ -110,7 +113,7 @@ serve() {
 	is_running "$1" || fail "$1 ended before it listened"
 }
 
-# What is done about a program of try() before its time-out ends it (netns.c)
+# What is done about a program of try() before its time-out ends it (programs/netns.c)
 export NETNS_LATE="bash '$TOP/scripts/e2e/guest.sh' --snapshot"
 
 # rping's main thread closes the event channel at its end, and the thread that has just
@@ -206,20 +209,28 @@ insert() {
 	insmod "$@"
 }
 
+# What is so already takes no program.
 load_modules() {
-	modprobe -a ib_core iw_cm rdma_cm ib_uverbs rdma_ucm veth dummy
-	rdma system set netns shared 2>/dev/null || :
+	local shared=/sys/module/ib_core/parameters/netns_mode mode=''
+	if [ ! -d /sys/module/rdma_ucm ] || [ ! -d /sys/module/veth ] || [ ! -d /sys/module/dummy ]; then
+		modprobe -a ib_core iw_cm rdma_cm ib_uverbs rdma_ucm veth dummy
+	fi
+	read -r mode 2>/dev/null <"$shared" || :
+	[ "$mode" = Y ] || rdma system set netns shared 2>/dev/null || :
 	[ -d "/sys/module/$MODULE_NAME" ] || insert "$MODULE"
 }
 
 topo_down() {
-	local dev
-	for dev in /sys/class/infiniband/*; do
-		[ ! -e "$dev" ] || link_delete "${dev##*/}" || :
+	local path list=''
+	for path in /sys/class/infiniband/*; do
+		[ ! -e "$path" ] || list+="link delete ${path##*/}"$'\n'
 	done
-	ip netns del a 2>/dev/null || :
-	ip netns del b 2>/dev/null || :
-	ip netns del r 2>/dev/null || :		# a router, where there was one
+	[ -z "$list" ] || timeout -k 1 40 rdma -f -b - <<<"$list" || :
+	list=''
+	for path in /run/netns/{a,b,r}; do		# r is a router, where there was one
+		[ ! -e "$path" ] || list+="netns del ${path##*/}"$'\n'
+	done
+	[ -z "$list" ] || ip -force -batch - <<<"$list" || :
 }
 
 veth_ends() {
@@ -253,8 +264,7 @@ find_card() {
 # answer to its ARP request that comes as fast as over veth, and waits out its
 # whole time-out (2 s for rping).
 make_cable() {
-	ip netns add a
-	ip netns add b
+	ip -batch - <<<$'netns add a\nnetns add b'
 	"${CABLE:-veth}_ends"
 	ip -n a -batch - <<-BATCH
 		addr add $A4/24 dev va
@@ -312,12 +322,46 @@ no_objects() { [ -z "$(objects)" ]; }
 
 # --- registration ---
 
-NAMES=()
-declare -A SECONDS_OF=() TEXT_OF=()
+NAMES=() FIRST=() LAST=()
+declare -A SECONDS_OF=() TEXT_OF=() TAGS_OF=() COMMAND_OF=()
 
-# scenario NAME SECONDS TEXT: the function NAME is a scenario, bounded by SECONDS
+# scenario NAME SECONDS TEXT [TAG...] [-- COMMAND...]: COMMAND, a function and its words, is
+# a scenario, bounded by SECONDS; without it the function NAME is. Tags:
+#
+# first, last		where it stands; others come in the order in which their files are read
+# bonding, bpf, hotplug, lockdep, memcg, failslab	what the kernel must have
+# compiler, podman, sshd	what the machine must have
+# polls			a program polls memory and needs a processor of its own
+# siw			siw is the peer
+# script		a script for the user
+# wire			what is judged is what is on the cable
+# newer, debug		check-all always takes it on these kernels
+# slow			make check leaves it to make check-all
 scenario() {
-	NAMES+=("$1")
-	SECONDS_OF[$1]=$((($2 + 30) * SLOW))	# a busy machine is no failure
-	TEXT_OF[$1]=$3
+	local name=$1
+	SECONDS_OF[$name]=$((($2 + 30) * SLOW))	# a busy machine is no failure
+	TEXT_OF[$name]=$3
+	TAGS_OF[$name]=''
+	shift 3
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		TAGS_OF[$name]+=" $1"
+		shift
+	done
+	COMMAND_OF[$name]=${*:2}
+	case ${TAGS_OF[$name]} in
+	*' first'*) FIRST+=("$name") ;;
+	*' last'*) LAST+=("$name") ;;
+	*) NAMES+=("$name") ;;
+	esac
+}
+
+# scenarios PREFIX SECONDS TEXT COMMAND TEST[:TAG]...: of each TEST, which COMMAND takes
+scenarios() {
+	local prefix=$1 seconds=$2 text=$3 command=$4 test tag
+	shift 4
+	for test; do
+		tag=${test#"${test%:*}"} test=${test%:*}
+		scenario "${prefix}_$test" "$seconds" "$text: ${test//_/ }" ${tag:+"${tag#:}"} \
+			-- "$command" "$test"
+	done
 }

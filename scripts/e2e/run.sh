@@ -23,11 +23,11 @@ while getopts t:o: option; do
 done
 shift $((OPTIND - 1))
 
-make -s -C "$HERE" OUT="$BIN"
+make -s -C "$HERE/programs" OUT="$BIN"
 mkdir -p "$OUT"
 settings=()
 for name in RDMA_TYPE MODULE SIW_DIR E2E_SLOW; do
 	[ -z "${!name:-}" ] || settings+=("$name=${!name}")
 done
-exec "$VM_RUN" -n -t "$SECONDS_MAX" -o "$OUT" -- \
+exec "$VM_RUN" -n -s -t "$SECONDS_MAX" -o "$OUT" -- \
 	env "${settings[@]}" OUTDIR=/out "$HERE/guest.sh" "$@"

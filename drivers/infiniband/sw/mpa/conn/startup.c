@@ -312,7 +312,8 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
 	if (ep->state < MPA_OPERATING)
 		count(ep, event);
 	trace_rnic_state(&ep->dev->ibdev, ep->conn.qp ? &ep->conn.qp->ibqp : NULL,
-			 ep->conn.s.sock, ep->initiator, ep->state, event, step->next, status);
+			 ep->conn.s.sock, ep->initiator, ep->state, event, step->next,
+			 step->actions & BIT(MPA_DO_TELL) ? status : 0);
 	enter(ep, step->next);
 	return 0;
 }

@@ -19,9 +19,10 @@
  */
 u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
 {
-	u32 slot = qp->sent_tail & (qp->sq.size - 1);
+	u32 number = qp->sent_tail++;
+	u32 slot = number & (qp->sq.size - 1);
 
-	trace_rnic_post(&qp->ibqp, qp->sent_tail++, wqe);
+	trace_rnic_post(&qp->ibqp, number, wqe);
 	qp->sent[slot] = (struct rnic_sent) {
 		.id = wqe->id,
 		.op = wqe->op,

@@ -95,16 +95,17 @@ bool rnic_receive_backlog(struct rnic_qp *qp, struct rnic_conn *conn)
  */
 void rnic_qp_begin(struct rnic_qp *qp, struct rnic_conn *conn)
 {
+	struct rnic_sock *s = &conn->s;
 	bool kick = true;
 
-	rnic_sock_lock(&conn->s);
+	rnic_sock_lock(s);
 	spin_lock_bh(&qp->lock);
 	rnic_qp_move(qp, RNIC_MOVE_BEGIN);
 	spin_unlock_bh(&qp->lock);
 	if (is_small(qp, conn))
-		kick = rnic_rx_run(qp, &conn->s) || rnic_tx_run(qp, &conn->s, RNIC_INLINE_MAX, false) ||
+		kick = rnic_rx_run(qp, s) || rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) ||
 		       rnic_qp_failed(qp) || qp->rx.eof;
-	rnic_sock_unlock(&conn->s);
+	rnic_sock_unlock(s);
 	if (kick)
 		rnic_qp_kick(qp);
 }

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Allocations that fail during the startup, as the peer sees it (failslab.sh)."""
+import os
+
+from peer import C, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, Way, enhanced, frame
+from device import (
+    ACCEPT, Called, Moves, Program, call, listening, opened, serving, test)
+
+FAILSLAB = "/sys/kernel/debug/failslab/"
+
+
+def write(name, value):
+    with open(FAILSLAB + name, "w") as file:
+        file.write(str(value))
+
+
+class Fails:
+    """with Fails(address): the next allocation by the call there fails, and it must"""
+    def __init__(self, at, times=1):
+        self.at, self.times = at, times
+
+    def __enter__(self):
+        for name, value in (("probability", 0), ("ignore-gfp-wait", "N"), ("verbose", 0),
+                            ("stacktrace-depth", 32), ("require-start", self.at),
+                            ("require-end", self.at + 1), ("times", self.times),
+                            ("probability", 100)):
+            write(name, value)
+
+    def __exit__(self, kind, *_):
+        write("probability", 0)
+        with open(FAILSLAB + "times") as file:
+            left = int(file.read())
+        assert kind or not left, "that allocation was not asked for"
+
+
+def sites(function):
+    """Where the calls of a function to the allocator return to"""
+    with open(os.environ["SITES"]) as file:
+        words = [line.split() for line in file]
+    found = [int(word[0], 16) for word in words if word[1] == function]
+    assert found, "no allocation in " + function
+    return found
+
+
+def caller_fails(at, reply):
+    """The Reply is good, and cannot be followed up: Terminate, layer 2, code 5"""
+    with Fails(at), Moves(startups_failed=1, tx_terminate=1), Called() as caller:
+        conn = caller.reply(reply)
+        assert caller.program.expect("CONNECT_ERROR")[1] == "-12"
+        conn.terminated("2/0/5")
+
+
+def accepter_fails(program, at, request):
+    """The program accepts, and it cannot be done: a reject"""
+    with Fails(at), Moves(startups_failed=1), call() as conn:
+        conn.send(request)
+        rep = conn.startup()
+        assert rep.flags & R and not rep.pd, "not rejected"
+        conn.ended()
+        program.expect("unaccepted")
+
+
+def asking_fails(at, times, full):
+    """The program cannot be asked: a reject, and no word of it (NEG-23)"""
+    for request in frame(REQUEST, C, 1, b"e"), enhanced(REQUEST, C, 1, 1, b"e"):
+        with Fails(at, times), call() as conn, \
+                Moves(startups_failed=1, backlog_overflow=int(full)):
+            conn.send(request)
+            rep = conn.startup()
+            assert rep.flags & R and not rep.pd, "not rejected"
+            conn.ended()
+
+
+def request_fails(at):
+    """The Request cannot be made: the program is told"""
+    with listening(), Program() as program, Fails(at), Moves(startups_failed=1):
+        program.tell("connect", Way.addresses[0], PORT)
+        assert program.expect("CONNECT_ERROR")[1] == "-12"
+
+
+@test
+def startup():
+    """No memory for Read queues or frames: Terminate code 5, a reject (P2P-41)"""
+    for at in sites("rnic_frame_send"):
+        request_fails(at)
+    with serving() as program:
+        with opened() as conn:      # so that the number is not the first one
+            conn.echo(5)
+        program.expect("freed")
+        for at in sites("rnic_ep_publish"):
+            asking_fails(at, 4, False)      # XArray tries twice, and from the first again
+        for at in sites("rnic_cm_request"):
+            asking_fails(at, 1, True)
+        assert not program.seen(), "the program was told"
+    for at in sites("rnic_readq_init"):
+        for reply in ACCEPT, enhanced(REPLY, C, PEER | 4, OFFER_WRITE | 4):
+            caller_fails(at, reply)
+        with serving() as program:
+            for request in frame(REQUEST, C, 1, b"e"), enhanced(REQUEST, C, 1, 1, b"e"):
+                accepter_fails(program, at, request)

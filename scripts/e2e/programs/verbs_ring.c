@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A program that writes what it likes into its send ring, which libibverbs maps. Its
+ * connection ends, and that is all.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/siw-abi.h>
+
+#include "probe.h"
+
+#define MAGIC		0x7269676e5f717321ull
+#define ENTRIES		64
+#define ROUNDS		20
+
+/* The send ring is the mapping whose first entry is the request just posted. */
+static struct siw_sqe *find_ring(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	struct siw_sqe *ring = NULL;
+	unsigned long start, end;
+	char line[512];
+
+	check(maps, "/proc/self/maps: %m");
+	while (fgets(line, sizeof(line), maps)) {
+		struct siw_sqe *at;
+
+		if (!strstr(line, "/uverbs") || sscanf(line, "%lx-%lx", &start, &end) != 2)
+			continue;
+		at = (struct siw_sqe *)start;
+		/* One of completions is larger. */
+		if (end - start <= ENTRIES * sizeof(*at) + PAGE && at->id == MAGIC)
+			ring = at;
+	}
+	fclose(maps);
+	check(ring, "the send ring is not mapped");
+	return ring;
+}
+
+static struct siw_sqe *open_ring(struct pair *p)
+{
+	struct options opt = defaults;
+	struct ibv_sge to, from;
+
+	opt.send_wr = ENTRIES;
+	opt.cqe = 2000;
+	pair_open(p, &opt);
+	to = sge(&p->b, 0, 8);
+	from = sge(&p->a, 0, 8);
+	post_recv(&p->b, 1, &to, 1);
+	post(&p->a, MAGIC, IBV_WR_SEND, IBV_SEND_SIGNALED, &from, 1, 0, 0);
+	wc_expect(&p->a, MAGIC, IBV_WC_SUCCESS);
+	wc_expect(&p->b, 1, IBV_WC_SUCCESS);
+	return find_ring();
+}
+
+/* A proper Send, which is signalled and VALID */
+static void proper(struct side *s, struct siw_sqe *at)
+{
+	memset(at, 0, sizeof(*at));
+	at->id = 2;
+	at->num_sge = 1;
+	at->opcode = SIW_OP_SEND;
+	at->sge[0].laddr = (uintptr_t)s->mem;
+	at->sge[0].length = 8;
+	at->sge[0].lkey = s->mr->lkey;
+	at->flags = SIW_WQE_VALID | SIW_WQE_SIGNALLED;
+}
+
+/* The next post rings the doorbell, for the entry before it is free. */
+static void ring_doorbell(struct pair *p)
+{
+	struct ibv_sge to = sge(&p->b, 0, 8), from = sge(&p->a, 0, 8);
+
+	post_recv(&p->b, 2, &to, 1);
+	post(&p->a, 1, IBV_WR_SEND, IBV_SEND_SIGNALED, &from, 1, 0, 0);
+}
+
+static void too_many(struct siw_sqe *e) { e->num_sge = 255; }
+static void seven(struct siw_sqe *e) { e->num_sge = SIW_MAX_SGE + 1; }
+static void no_operation(struct siw_sqe *e) { e->opcode = 200; }
+static void kernels(struct siw_sqe *e) { e->opcode = SIW_OP_REG_MR; }
+static void invalidates(struct siw_sqe *e) { e->opcode = SIW_OP_INVAL_STAG; }
+
+static void long_inline(struct siw_sqe *e)
+{
+	e->flags |= SIW_WQE_INLINE;
+	e->sge[0].length = SIW_MAX_INLINE + 1;
+}
+
+static void huge_inline(struct siw_sqe *e)
+{
+	e->flags |= SIW_WQE_INLINE;
+	e->sge[0].length = ~0u;
+}
+
+static void inline_read(struct siw_sqe *e)
+{
+	e->flags |= SIW_WQE_INLINE;
+	e->opcode = SIW_OP_READ;
+}
+
+static void read_to_two(struct siw_sqe *e)
+{
+	e->opcode = SIW_OP_READ;
+	e->num_sge = 2;
+	e->sge[1] = e->sge[0];
+}
+
+static void sum_wraps(struct siw_sqe *e)
+{
+	e->num_sge = 2;
+	e->sge[1] = e->sge[0];
+	e->sge[1].length = ~0u - 3;
+}
+
+/* Each is one bad entry for the counter of verbs.sh. */
+static void nonsense(void)
+{
+	static void (*const spoil[])(struct siw_sqe *e) = {
+		too_many, seven, no_operation, kernels, invalidates, long_inline, huge_inline,
+		inline_read, read_to_two, sum_wraps,
+	};
+	struct siw_sqe *ring;
+	struct ibv_wc wc;
+	struct pair p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(spoil); i++) {
+		ring = open_ring(&p);
+		proper(&p.a, &ring[2]);
+		spoil[i](&ring[2]);
+		ring_doorbell(&p);
+		/* Its octets may wait for company when the error comes. */
+		check(wc_get(&p.a, &wc, WAIT_MS) && wc.wr_id == 1 &&
+		      (wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_WR_FLUSH_ERR),
+		      "the request before entry %zu: %s", i, ibv_wc_status_str(wc.status));
+		check(wc_get(&p.a, &wc, WAIT_MS) && wc.wr_id == 2 &&
+		      wc.status == IBV_WC_LOC_QP_OP_ERR, "entry %zu was taken", i);
+		cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
+		pair_free(&p);
+	}
+	printf("%zu entries\n", i);
+}
+
+struct scribble {
+	struct siw_sqe *ring;
+	atomic_bool over;
+};
+
+#define put(at, value)	__atomic_store_n(at, value, __ATOMIC_RELAXED)
+
+/* What was checked is another thing when it is used. */
+static void *scribble(void *arg)
+{
+	struct scribble *s = arg;
+	unsigned int seed = 1;
+	int i;
+
+	while (!s->over) {
+		for (i = 2; i < ENTRIES; i++) {
+			struct siw_sqe *e = &s->ring[i];
+			unsigned int r = rand_r(&seed);
+
+			put(&e->num_sge, r & 1 ? 255 : 1);
+			put(&e->sge[0].length, r & 2 ? ~0u : 8);
+			put(&e->flags, SIW_WQE_VALID |
+				       (r & 4 ? SIW_WQE_INLINE : SIW_WQE_SIGNALLED));
+			put(&e->opcode, r & 24 ? SIW_OP_SEND : 200);
+		}
+	}
+	return NULL;
+}
+
+static void scribbled(void)
+{
+	struct scribble s;
+	pthread_t thread;
+	struct pair p;
+	int i, round;
+
+	for (round = 0; round < ROUNDS; round++) {
+		s.ring = open_ring(&p);
+		s.over = false;
+		for (i = 2; i < ENTRIES; i++)
+			proper(&p.a, &s.ring[i]);
+		check(!pthread_create(&thread, NULL, scribble, &s), "pthread_create");
+		ring_doorbell(&p);
+		/* Some entry is bad, or there is no receive for it. */
+		cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
+		s.over = true;
+		check(!pthread_join(thread, NULL), "pthread_join");
+		pair_free(&p);
+	}
+}
+
+const struct test ring_tests[] = {
+	{ "nonsense", nonsense },
+	{ "scribbled", scribbled },
+	{ NULL, NULL },
+};

@@ -1,0 +1,203 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# What happens in TCP and IP, below the device: loss while connections start, a
+# peer that TCP gives up, IPsec.
+
+# Segments that TCP sent again in namespace $1
+resent() {
+	"$1" cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $13 }'
+}
+
+scenario startup_lossy 120 "one packet in five is lost while 20 connections start (CONN-21, DUAL-03)" \
+	slow
+startup_lossy() {
+	local ok failed before resent
+	dirty
+	modprobe sch_netem
+	ok=$(hw_counter mpa1 startups_ok)
+	failed=$(hw_counter mpa0 startups_failed)
+	echo 60000 >/sys/class/infiniband/mpa0/mpa/startup_timeout_ms
+	echo 60000 >/sys/class/infiniband/mpa1/mpa/startup_timeout_ms
+	echo 60000 >/sys/class/infiniband/mpa1/mpa/request_timeout_ms
+	before=$(($(resent a) + $(resent b)))
+	tc -n a qdisc add dev va root netem loss 20%
+	tc -n b qdisc add dev vb root netem loss 20%
+	new_port
+	serve server b ucmatose -p "$PORT" -c 20 -C 1
+	LIMIT=$((100 * SLOW)) run client a ucmatose -p "$PORT" -s "$B4" -c 20 -C 1
+	reap server 60
+	ok=$(($(hw_counter mpa1 startups_ok) - ok))
+	failed=$(($(hw_counter mpa0 startups_failed) - failed))
+	resent=$(($(resent a) + $(resent b) - before))
+	note "sent again: $resent segments"
+	[ "$resent" -ge 10 ] || fail "hardly anything was lost"
+	[ "$ok $failed" = "20 0" ] || fail "startups: $ok good, $failed failed"
+}
+
+scenario tcp_gives_up 40 "a peer that no longer answers: TCP's time-out is told (ERR-01, CONN-19)"
+tcp_gives_up() {
+	local before
+	dirty
+	a sysctl -qw net.ipv4.tcp_retries2=3
+	before=$(hw_counter mpa0 conn_reset)
+	new_port
+	serve server b ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000
+	start client a ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000 "$B4"
+	wait_for 10 busy
+	ip -n b link set vb down
+	ended client 20
+	[ "$STATUS" != 0 ] || fail "the client ended as if nothing had happened"
+	[ $(($(hw_counter mpa0 conn_reset) - before)) = 1 ] || fail "conn_reset did not move by 1"
+}
+
+# Has nothing come over vb for a moment?
+quiet() {
+	local before
+	before=$(octets_in)
+	sleep 0.3
+	[ "$(octets_in)" = "$before" ]
+}
+
+# Are octets of a's under way to the server?
+unacknowledged() {
+	[ "$(a ss -Htn state established "dport = :$PORT" | awk '{ print $2 }')" -gt 0 ]
+}
+
+# The client is stopped, so it is the one that sends next, on a cable that was cut.
+scenario tcp_gives_up_small 40 "the same with all sent, and another MTU since (ERR-01)" newer
+tcp_gives_up_small() {
+	local before
+	dirty
+	a sysctl -qw net.ipv4.tcp_retries2=3
+	before=$(hw_counter mpa0 conn_reset)
+	new_port
+	serve server b rping -s -a "$B4" -p "$PORT" -S 4000
+	start client a rping -c -a "$B4" -p "$PORT" -S 4000 -C 1000000
+	wait_for 10 busy
+	kill -STOP "${PIDS[client]}"
+	wait_for 10 quiet
+	ip -n b link set vb down
+	kill -CONT "${PIDS[client]}"
+	wait_for 10 unacknowledged
+	ip -n a link set va mtu 1400
+	ended client 20
+	[ $(($(hw_counter mpa0 conn_reset) - before)) = 1 ] || fail "conn_reset did not move by 1"
+	stop server
+}
+
+# is_held NAMESPACE dport|sport: is a socket of this end the device's still, and not left
+# to TCP alone?
+is_held() {
+	"$1" ss -Htne "$2 = :$PORT" 2>/dev/null | grep -q 'ino:[1-9]'
+}
+
+# outage TEST READY DONE SIDE... CUT...: a test of cm_probe that is READY goes on while the
+# cable is cut at CUT, and is DONE; when the device has given up its socket on SIDE, the
+# cable is mended, and what was said has to be heard.
+outage() {
+	local test=$1 ready=$2 done=$3 side=("${@:4:2}") ns=$6 dev=$7
+	dirty
+	new_port
+	start probe a "$BIN/cm_probe" -p "$PORT" "$test"
+	wait_for 10 grep -q "$ready" "$WORK/probe.log"
+	is_held "${side[@]}" || fail "the device has no socket"
+	ip -n "$ns" link set "$dev" down
+	kill -USR1 "${PIDS[probe]}"
+	wait_for 10 grep -q "$done" "$WORK/probe.log"
+	wait_for 10 not is_held "${side[@]}"
+	ip -n "$ns" link set "$dev" up
+	kill -USR1 "${PIDS[probe]}"
+	reap probe 40
+}
+
+scenario cm_outage 60 "last words while the cable is cut are heard when it is mended"
+cm_outage() {
+	outage outage connected parted a dport b vb
+}
+
+scenario cm_reject_outage 60 "a reject while the cable is cut is heard when it is mended (NEG-23)"
+cm_reject_outage() {
+	echo 60000 >/sys/class/infiniband/mpa0/mpa/startup_timeout_ms
+	outage reject_outage called rejected b sport a va
+}
+
+# ipsec_state NAMESPACE add|delete SRC DST SPI: one direction, as the two ends know it
+ipsec_state() {
+	local key what=(src "$3" dst "$4" proto esp spi "$5")
+	printf -v key '0x%040x' "$5"
+	[ "$2" = delete ] || what+=(mode transport aead 'rfc4106(gcm(aes))' "$key" 128)
+	ip -n "$1" xfrm state "$2" "${what[@]}"
+}
+
+# ipsec_both add|delete SPI: both directions at both ends
+ipsec_both() {
+	local ns
+	for ns in a b; do
+		ipsec_state $ns "$1" "$A4" "$B4" "$2"
+		ipsec_state $ns "$1" "$B4" "$A4" $(($2 + 1))
+	done
+}
+
+# ipsec_policy NAMESPACE OWN PEER: plain packets are neither sent nor taken
+ipsec_policy() {
+	ip -n "$1" xfrm policy add src "$2" dst "$3" dir out tmpl proto esp mode transport
+	ip -n "$1" xfrm policy add src "$3" dst "$2" dir in tmpl proto esp mode transport
+}
+
+# Packets that the state with SPI $1 has let into b
+ipsec_packets() {
+	b ip -s xfrm state list spi "$1" | sed -n 's/.*(bytes), \([0-9]*\)(packets)$/\1/p'
+}
+
+scenario ipsec_transport 60 "under IPsec; its associations go, new ones come, the stream goes on (SEC-03, SEC-06)"
+ipsec_transport() {
+	dirty
+	modprobe -a esp4 xfrm_user gcm
+	# TCP has no scatter-gather with this: it copies what it is given pages of.
+	a ethtool -K va sg off >/dev/null
+	b ethtool -K vb sg off >/dev/null
+	ipsec_policy a "$A4" "$B4"
+	ipsec_policy b "$B4" "$A4"
+	ipsec_both add 0x1000
+	rping_pair b a "$B4" 64000
+	rping_pair b a "$B4" 64
+	[ "$(ipsec_packets 0x1000)" -gt 20 ] || fail "nothing went through IPsec"
+	new_port
+	serve server b rping -s -V -C 200 -S 20000 -a "$B4" -p "$PORT"
+	start client a rping -c -V -C 200 -S 20000 -a "$B4" -p "$PORT"
+	wait_for 10 busy
+	ipsec_both delete 0x1000
+	sleep 0.5	# nothing gets through; TCP waits
+	is_running client || fail "the client did not outlive the association"
+	ipsec_both add 0x2000
+	reap client 40
+	reap server 10
+	[ "$(ipsec_packets 0x2000)" -gt 100 ] || fail "the new association was not used"
+}
+
+attached() { grep -qx attached "$WORK/mesh.log"; }
+
+# What a service mesh does. Ours are taken at the accepting end only: at the other one
+# sk_user_data is the driver's already. A call that is reset is made again with the older
+# revision.
+scenario tcp_sockmap 40 "BPF takes each connection into a sockmap: calls fail, and later ones are well" \
+	bpf newer
+tcp_sockmap() {
+	local n cgroup=$STATE/cgroup
+	dirty
+	mkdir -p "$cgroup"
+	mount -t cgroup2 none "$cgroup"
+	# shellcheck disable=SC2064 # this folder
+	trap "umount '$cgroup'" EXIT
+	new_port
+	serve server b rping -s -P -V -a "$B4" -p "$PORT"
+	start mesh a "$BIN/sockmap" "$cgroup"
+	wait_for 10 attached
+	for n in 1 2 3; do
+		try "client$n" a rping -c -V -C 3 -a "$B4" -p "$PORT"
+		[ "$STATUS" != 0 ] || fail "connected, though the connection is BPF's"
+	done
+	stop mesh
+	grep -qx 'taken 6 refused 6' "$WORK/mesh.log" || fail "$(<"$WORK/mesh.log")"
+	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
+}

@@ -1,0 +1,188 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Connections: what the caller and the listener learn of each other.
+
+scenarios cm 40 connections cm_probe \
+	private_data reject:newer refused ird_ord depths:newer no_reads disconnects abandoned \
+	burst named
+
+cm_probe() {
+	new_port
+	run "cm_$1" a "$BIN/cm_probe" -p "$PORT" "$1"
+}
+
+scenario cm_ipv6 40 "private data and refusal over IPv6"
+cm_ipv6() {
+	new_port
+	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord depths refused disconnects
+}
+
+# many_call: to mpa1, which has room for two. A caller that is closed takes the other end
+# for an old one: none is.
+many_call() {
+	local before fallback
+	before=$(hw_counter mpa1 pending_overflow)
+	fallback=$(hw_counter mpa0 startups_fallback)
+	new_port
+	serve server b cmtime -p "$PORT" -c 50
+	run client a cmtime -p "$PORT" -s "$B4" -c 50
+	[ "$(hw_counter mpa1 pending_overflow)" -gt "$before" ] || fail "nobody had to wait"
+	[ "$(hw_counter mpa0 startups_fallback)" = "$fallback" ] ||
+		fail "a caller fell back to revision 1"
+}
+
+scenario cm_pending 60 "more callers than max_pending: they wait, and none falls back" newer
+cm_pending() {
+	dirty
+	echo 2 > /sys/class/infiniband/mpa1/mpa/max_pending
+	# a good caller does not have to give way, however slow this machine is
+	echo 600000 > /sys/class/infiniband/mpa1/mpa/request_timeout_ms
+	echo 600000 > /sys/class/infiniband/mpa1/mpa/startup_timeout_ms
+	many_call
+	link_add mpalo b lo		# on the same port, with all its room
+	many_call
+	link_delete mpalo
+}
+
+scenario cm_own_host 40 "127.0.0.1 and ::1 are the own namespace's, whose device it may be"
+cm_own_host() {
+	local address
+	for address in 127.0.0.1 ::1; do
+		new_port
+		# rdma_cm takes the first device for these, and mpa0 is a's
+		serve lure a python3 -c "import socket
+at = socket.getaddrinfo('$address', $PORT)[0]
+socket.create_server(at[4], family=at[0]).accept()"
+		# not rping, which hangs when rdma_connect() itself fails
+		try client b ucmatose -c 1 -s "$address" -p "$PORT"
+		[ "$STATUS" != 0 ] || fail "who answered?"
+		grep -q "Cannot assign requested address" "$WORK/client.log" || fail "no such error"
+		is_running lure || fail "a call came from another namespace"
+		stop lure || :
+	done
+}
+
+scenario cm_tos 40 "a type of service for each direction, over IPv4 and IPv6"
+cm_tos() {
+	new_port
+	run cm_tos a "$BIN/cm_probe" -p "$PORT" tos
+	new_port
+	run cm_tos_ipv6 a "$BIN/cm_probe" -s "$B6" -p "$PORT" tos
+}
+
+scenario cm_one_port 30 "two devices of one namespace listen on one port"
+cm_one_port() {
+	dirty
+	ip link add vc index 103 netns a type veth peer name vd index 104 netns b
+	ip -n a addr add 10.77.1.1/24 dev vc
+	ip -n b addr add 10.77.1.2/24 dev vd
+	ip -n a link set vc up
+	ip -n b link set vd up
+	link_add mpa2 a vc
+	link_add mpa3 b vd
+	new_port
+	serve server b rping -s -P -V -a 0.0.0.0 -p "$PORT"
+	run first a rping -c -V -C 3 -a "$B4" -p "$PORT"
+	run second a rping -c -V -C 3 -a 10.77.1.2 -p "$PORT"
+	link_delete mpa3 || fail "cannot delete a device with a listener"
+	run third a rping -c -V -C 3 -a "$B4" -p "$PORT"
+}
+
+scenario cm_bound 30 "a listener on one address is not reached by another"
+cm_bound() {
+	dirty
+	ip -n b addr add 10.77.0.3/24 dev vb
+	new_port
+	serve server b rping -s -P -V -a "$B4" -p "$PORT"
+	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
+	start other a rping -c -C 3 -a 10.77.0.3 -p "$PORT"
+	ended other 15
+	[ "$STATUS" != 0 ] || fail "connected where nobody listens"
+}
+
+scenario cm_port_taken 20 "a port that TCP uses cannot be listened on, and is free again"
+cm_port_taken() {
+	new_port
+	serve server b rping -s -P -V -a "$B4" -p "$PORT"
+	must_fail "in use" "${LIMITED[@]}" 5 b rping -s -a "$B4" -p "$PORT"
+	kill -9 "${PIDS[server]}"
+	ended server
+	serve again b rping -s -P -V -a "$B4" -p "$PORT"
+	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
+}
+
+# rdma_cm has a server on all addresses listen on each device, in whatever namespace.
+scenario cm_two_servers 30 "servers in two namespaces, one port: each hears its own calls"
+cm_two_servers() {
+	new_port
+	serve server_a a rping -s -V -C 3 -a 0.0.0.0 -p "$PORT"
+	serve server_b b rping -s -V -C 3 -a 0.0.0.0 -p "$PORT"
+	run to_b a rping -c -V -C 3 -a "$B4" -p "$PORT"
+	run to_a b rping -c -V -C 3 -a "$A4" -p "$PORT"
+	reap server_a
+	reap server_b
+	new_port
+	serve own b rping -s -a 127.0.0.1 -p "$PORT"	# each device is asked for this, too
+}
+
+scenario cm_foreign 30 "a server on all addresses leaves another namespace's port and life alone"
+cm_foreign() {
+	dirty
+	new_port
+	serve holder a rping -s -P -a "$A4" -p "$PORT"
+	serve server b rping -s -P -V -a 0.0.0.0 -p "$PORT"
+	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
+	stop holder
+	ip netns del a
+	wait_for 10 not device_exists mpa0	# its namespace is gone
+	wait_for 10 not device_exists mpa1	# and the cable with it
+	not listens server "$PORT" || fail "a port without a device"
+	ip -n b link add d0 type dummy
+	ip -n b addr add 10.78.0.1/24 dev d0
+	ip -n b link set d0 up
+	link_add mpa2 b d0
+	run late b rping -c -V -C 3 -a 10.78.0.1 -p "$PORT"
+}
+
+# The device that goes is the last one of the port that the other one opens.
+scenario cm_handover 30 "a server's last device goes while another one comes"
+cm_handover() {
+	local old=mpa2 new=mpa3 round
+	dirty
+	link_delete mpa1
+	for round in 2 3; do
+		ip -n b link add "d$round" type dummy
+		ip -n b addr add "10.78.$round.1/24" dev "d$round"
+		ip -n b link set "d$round" up
+	done
+	link_add mpa2 b d2
+	new_port
+	serve server b rping -s -P -V -a 0.0.0.0 -p "$PORT"
+	for round in 1 2 3 4; do
+		start add b rdma link add "$new" type "$TYPE" netdev "d${new#mpa}"
+		start delete b rdma link delete "$old"
+		reap add
+		reap delete
+		listens server "$PORT" || fail "round $round: nobody listens"
+		set -- "$old" "$new"
+		old=$2 new=$1
+	done
+	run client b rping -c -V -C 3 -a "10.78.${old#mpa}.1" -p "$PORT"
+}
+
+scenario cm_listener_killed 30 "a listener's socket is killed: a device that comes later opens the port anew"
+cm_listener_killed() {
+	dirty
+	ip -n b link add d0 type dummy
+	ip -n b addr add 10.78.0.1/24 dev d0
+	ip -n b link set d0 up
+	new_port
+	serve server b rping -s -P -V -a 0.0.0.0 -p "$PORT"
+	b ss -HK state listening "sport = :$PORT" | grep -q ":$PORT" || fail "nothing was killed"
+	not listens server "$PORT" || fail "it listens still"
+	link_add mpa2 b d0
+	listens server "$PORT" || fail "nobody listens for the new device"
+	run client b rping -c -V -C 3 -a 10.78.0.1 -p "$PORT"
+	link_delete mpa1 || fail "cannot delete the device whose listener was killed"
+	run again b rping -c -V -C 3 -a 10.78.0.1 -p "$PORT"
+}

@@ -1,0 +1,181 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Devices that belong to one namespace. First of all, because the mode can be had only while
+# there is no other namespace, and a connection that was cut keeps one for minutes.
+
+# In exclusive mode a device may move to another namespace. While it does nobody can get
+# hold of it.
+scenario startups_netns 60 "a device changes its namespace while its interface goes: it goes too" \
+	first slow
+startups_netns() {
+	dirty
+	topo_down
+	until_true 10 rdma system set netns exclusive || fail "no exclusive mode"
+	# shellcheck disable=SC2064 # these
+	trap "ip netns del n 2>/dev/null || :; rdma system set netns shared" EXIT
+	for _ in {1..20}; do
+		ip link add d0 type dummy
+		rdma link add mpa9 type "$TYPE" netdev d0
+		ip netns add n
+		rdma dev set mpa9 netns n >/dev/null 2>&1 &
+		ip link del d0
+		wait $! || :
+		wait_for 10 gone_everywhere
+		ip netns del n
+	done
+}
+
+gone_everywhere() {
+	[[ "$(rdma dev show) $(ip netns exec n rdma dev show)" != *mpa9* ]]
+}
+
+# Nothing of a program in a namespace is seen through the /sys of another.
+exclusive() {
+	# shellcheck disable=SC2034 # for lib.sh
+	INTO=(ip netns exec) LIMITED=(in_time)
+	dirty
+	pair down
+	topo_down
+	trap shared EXIT
+	until_true 60 rdma system set netns exclusive || fail "no exclusive mode"
+}
+
+shared() {
+	pair down
+	ip netns del n 2>/dev/null || :
+	ip netns del m 2>/dev/null || :
+	ip netns del first 2>/dev/null || :
+	until_true 60 rdma system set netns shared || fail "the mode stays exclusive"
+}
+
+# has_no NAMESPACE COUNTERS-FOLDER: not in its /sys, which ip(8) mounts anew
+has_no() { not ip netns exec "$1" test -e "$2"; }
+
+# devices NAMESPACE: the names of those that are seen there
+devices() { ip netns exec "$1" rdma dev show | sed 's/^[0-9]*: \([^:]*\):.*/\1/' | paste -sd ' '; }
+
+sees() { [ "$(devices "$1")" = "$2" ]; }
+
+must_see() { sees "$@" || fail "$1 sees '$(devices "$1")', not '$2'"; }
+
+scenario pair_exclusive 90 "rdma-pair.sh where devices are not shared: each in its host, out and in again" \
+	first script slow
+pair_exclusive() {
+	exclusive
+	ip netns attach first $$
+	pair up >"$WORK/up.log" 2>&1
+	must_see first ''
+	must_see rdma-a mpa_a
+	must_see rdma-b mpa_b
+	ip netns exec rdma-a rdma dev set mpa_a netns first
+	must_see first mpa_a
+	must_see rdma-a ''
+	rdma dev set mpa_a netns rdma-a
+	must_see first ''
+	rping_pair rdma-b rdma-a "$B4" 1000
+	rping_pair rdma-a rdma-b "$A6" 64000
+	pair down
+	must_see first ''
+}
+
+# Two devices without addresses, x and y, in the first namespace, with namespaces n and m
+spare_devices() {
+	local name
+	exclusive
+	ip netns attach first $$
+	ip netns add n
+	ip netns add m
+	for name in x y; do
+		ip link add name "spare_$name" type dummy
+		link_add "mpa$name" first "spare_$name"
+	done
+}
+
+# A name is one namespace's since 7.3, before that it is the machine's.
+scenario names_exclusive 90 "names of devices in several namespaces: taken, free again, given back" \
+	first newer
+names_exclusive() {
+	spare_devices
+	must_fail "exists" rdma dev set mpax name mpay
+	rdma dev set mpax netns n
+	must_see n mpax
+	must_see first mpay
+	ip netns exec n rdma dev set mpax name mpaz
+	must_see n mpaz
+	rdma dev set mpay netns m
+	if kernel_is_at_least 7.3; then
+		ip netns exec m rdma dev set mpay name mpaz
+		must_see n mpaz
+		must_see m mpaz
+		must_fail "" ip netns exec m rdma dev set mpaz netns n
+		must_see m mpaz
+		ip netns exec m rdma dev set mpaz name mpay
+	else
+		must_fail "exists" ip netns exec m rdma dev set mpay name mpaz
+		must_see m mpay
+	fi
+	ip netns del m
+	wait_for 10 sees first mpay
+	ip link del spare_y
+	wait_for 10 sees first ''
+	ip link del spare_x			# the device is in n, its interface here
+	wait_for 10 sees n ''
+}
+
+scenario counters_exclusive 60 "counters where each namespace has its own devices: with the device" \
+	first newer
+counters_exclusive() {
+	local folder=/sys/class/infiniband/mpax/ports/1/hw_counters
+	spare_devices
+	[ "$(cat "$folder/startups_ok")" = 0 ] || fail "a new device has connections"
+	rdma dev set mpax netns n
+	has_no first "$folder"
+	has_no m "$folder"
+	[ "$(ip netns exec n cat "$folder/startups_ok")" = 0 ] || fail "no counters in n"
+	[[ "$(ip netns exec n rdma statistic show link mpax/1)" == *"startups_ok 0"* ]] ||
+		fail "rdma(8) shows none in n"
+	must_fail "" rdma statistic show link mpax/1
+	ip netns del n
+	wait_for 10 sees first 'mpax mpay'
+	[ "$(cat "$folder/startups_ok")" = 0 ] || fail "they did not come back"
+	ip link del spare_x
+	ip link del spare_y
+	wait_for 10 sees first ''
+}
+
+# One end of the cable stays in the first namespace, and so does the interface of mpa8.
+# mpa9 goes with its interface when that goes with its namespace.
+scenario pair_moved 90 "a device in another namespace than its interface comes back when that ends" \
+	first script slow
+pair_moved() {
+	exclusive
+	ip netns attach first $$
+	ip netns add n
+	ip link add v8 address 02:77:00:00:00:08 type veth \
+		peer name v9 address 02:77:00:00:00:09 netns n
+	ip address add 10.78.0.8/24 dev v8
+	ip -n n address add 10.78.0.9/24 dev v9
+	ip link set v8 up
+	ip -n n link set v9 up
+	ip neigh add 10.78.0.9 lladdr 02:77:00:00:00:09 dev v8 nud permanent
+	ip -n n neigh add 10.78.0.8 lladdr 02:77:00:00:00:08 dev v9 nud permanent
+	link_add mpa8 first v8
+	link_add mpa9 n v9
+	must_see first 'mpa8 mpa9'
+	rdma dev set mpa9 netns n
+	must_see first mpa8
+	must_see n mpa9
+	rping_pair n first 10.78.0.9 1000
+	rping_pair first n 10.78.0.8 64000
+	ip netns add m
+	rdma dev set mpa8 netns m
+	must_see first ''
+	must_see m mpa8
+	must_fail "" ip netns exec first timeout -k 1 20 rping -c -a 10.78.0.9 -C 1
+	ip netns del m
+	wait_for 10 sees first mpa8
+	rping_pair n first 10.78.0.9 1000
+	rping_pair first n 10.78.0.8 64000
+	ip netns del n
+	wait_for 20 sees first ''
+}

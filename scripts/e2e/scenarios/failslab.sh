@@ -1,0 +1,133 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Allocations of the module fail, one after another (P2P-41). The kernel's failslab
+# does it, told by its stack filter which call is to fail: the one whose return address
+# is on the stack. The calls are read from the module's own code, so that none is
+# forgotten. This needs a kernel with failslab: the debug kernel.
+#
+# A vmalloc that fails puts a call trace into the kernel's log, as a fault of ours
+# would; and kvmalloc turns to it. Those two are left alone.
+
+FAILSLAB=/sys/kernel/debug/failslab
+
+# sites: "ADDRESS FUNCTION CALLED" of each call of the module to the slab allocator, or
+# to what calls it, the address being that behind the call, where it runs
+sites() {
+	local base at name called
+	[ -d "$FAILSLAB" ] || fail "this kernel has no failslab"
+	[ -e "$FAILSLAB/require-start" ] || fail "failslab has no stack filter"
+	base=$(cat "/sys/module/$MODULE_NAME/sections/.text")
+	objdump -dr -j .text "$MODULE" | awk '
+		/^[0-9a-f]+ <.*>:$/ { name = substr($2, 2, length($2) - 3) }
+		{ sub(/:/, "", $1) }
+		indirect { print $1, 0, name, "iw_cm" }
+		{ indirect = name == "rnic_cm_request" && /call +\*/ }
+		!/R_X86_64_PLT32/ { next }
+		$3 ~ /^(k[mcz]alloc|__kmalloc|kmemdup|kmem_cache_alloc)/ ||
+		$3 ~ /^(__xa_alloc|__xa_insert|kernel_accept|sock_create_kern)/ {
+			sub(/-.*/, "", $3)
+			print $1, 4, name, $3
+		}' |
+		while read -r at behind name called; do
+			printf '0x%x %s %s\n' $((base + 16#$at + behind)) "$name" "$called"
+		done >"$WORK/sites"
+	[ "$(wc -l <"$WORK/sites")" -ge 8 ] || fail "too few calls found in $MODULE"
+}
+
+# may_fail ADDRESS: the next allocation by that call fails, and none after it
+may_fail() {
+	printf '0' >"$FAILSLAB/probability"
+	printf 'N' >"$FAILSLAB/ignore-gfp-wait"
+	printf '0' >"$FAILSLAB/verbose"
+	printf '32' >"$FAILSLAB/stacktrace-depth"
+	printf '%s' "$1" >"$FAILSLAB/require-start"
+	printf '0x%x' $(($1 + 1)) >"$FAILSLAB/require-end"
+	printf '1' >"$FAILSLAB/times"
+	printf '100' >"$FAILSLAB/probability"
+}
+
+# failed: did it? From here on nothing fails.
+failed() {
+	printf '0' >"$FAILSLAB/probability"
+	[ "$(cat "$FAILSLAB/times")" = 0 ]
+}
+
+# each_site OPERATION: with each call made to fail, one after another. Those that did
+# are in $WORK/reached.
+each_site() {
+	local at name called
+	while read -r at name called <&9; do
+		may_fail "$at"
+		"$1"
+		if failed; then
+			echo "$name $called" >>"$WORK/reached"
+			note "$1: $called in $name failed, $OUTCOME"
+		fi
+	done 9<"$WORK/sites"
+}
+
+# reached FUNCTION...: of each of these some call has failed
+reached() {
+	local name
+	for name in "$@"; do
+		grep -q "^$name " "$WORK/reached" || fail "no allocation in $name failed"
+	done
+}
+
+# --- devices ---
+
+add_and_delete() {
+	OUTCOME="link added"
+	if ! link_add mpax a dx >"$WORK/link.log" 2>&1; then
+		OUTCOME="link add: $(tail -n 1 "$WORK/link.log")"
+		return
+	fi
+	link_delete mpax || fail "the device cannot be deleted: $called in $name failed"
+}
+
+scenario failslab_device 60 "a device is added while allocations fail, one after another" failslab
+failslab_device() {
+	dirty
+	ip -n a link add dx type dummy
+	ip -n a link set dx up
+	sites
+	each_site add_and_delete
+	reached mr_alloc
+	add_and_delete
+	[ "$OUTCOME" = "link added" ] || fail "in the end: $OUTCOME"
+}
+
+# --- connections ---
+
+# Whatever fails, the program is told: it neither hangs nor waits in vain for an event
+# or a completion. Both ends are in one program, so either may be hit.
+talk_anyway() {
+	new_port
+	start bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 3 -l 5000
+	ended bulk 30
+	OUTCOME="bulk's status $STATUS: $(tail -n 1 "$WORK/bulk.log")"
+	! grep -E 'no (connection event|completion)' "$WORK/bulk.log" ||
+		fail "no word of it: $called in $name"
+	wait_for 10 no_objects
+}
+
+scenario failslab_connection 120 "connections while allocations fail, one after another: no hang" \
+	failslab
+failslab_connection() {
+	sites
+	sed -i '/ rnic_frame_send /d' "$WORK/sites"	# without a Request b waits in vain
+	each_site talk_anyway
+	reached mr_alloc rnic_rmem_alloc rnic_cm_create_listen rnic_ep_new rnic_readq_init
+	reached rnic_sock_accept
+	rping_pair b a "$B4" 4096
+	rping_pair a b "$A6" 64
+}
+
+# What the wire says of it is looked at by peer/failslab.py.
+scenario failslab_startup 60 "allocations of the startup fail: Terminate 5, or a reject (P2P-41)" \
+	failslab
+failslab_startup() {
+	sites
+	export SITES=$WORK/sites
+	peer failslab startup
+}

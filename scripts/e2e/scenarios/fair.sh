@@ -1,0 +1,37 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Places for startups: who gets one, and who has to give way (SEC-13, CONN-22).
+
+# fair_test NAME SECONDS TEXT: a test of peer/fair.py
+fair_test() {
+	scenario "fair_$1" "$2" "$3" -- peer fair "$1"
+}
+
+fair_test flood 90 "one source floods; good callers get through (SEC-13, CONN-22)"
+fair_test never_answers 60 "a program never answers; others' callers get through (SEC-13)"
+fair_test request_time 60 "the first frame has a deadline of its own (NEG-35)"
+
+scenario fair_devices 40 "a flood of one device's callers does not hold up another's on its port"
+fair_devices() {
+	dirty
+	ip -n b link add d0 type dummy
+	ip -n b addr add 10.78.0.1/24 dev d0
+	ip -n b link set d0 up
+	ip -n a route add 10.78.0.0/24 via "$B4"
+	link_add mpa2 b d0
+	echo 4 >/sys/class/infiniband/mpa1/mpa/max_pending
+	new_port
+	serve server b rping -s -P -V -a 0.0.0.0 -p "$PORT"
+	start flood a python3 -c "import socket, time
+s = [socket.create_connection(('$B4', $PORT)) for _ in range(12)]
+print('flooded', flush=True)
+time.sleep(1000)"
+	wait_for 10 grep -q flooded "$WORK/flood.log"
+	wait_for 10 flood_overflows
+	echo 1000 >/sys/class/infiniband/mpa0/mpa/startup_timeout_ms
+	run client a rping -c -V -C 3 -a 10.78.0.1 -p "$PORT"
+	stop flood || :
+}
+
+# Some of the twelve were to wait.
+flood_overflows() { [ "$(hw_counter mpa1 pending_overflow)" -gt 0 ]; }

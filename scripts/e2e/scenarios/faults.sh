@@ -1,0 +1,174 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Programs, links and namespaces go away in mid-transfer.
+
+# busy_pair: bulk writes from a to b that would go on for a minute
+busy_pair() {
+	new_port
+	serve server b ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000
+	start client a ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000 "$B4"
+	wait_for 10 busy
+}
+
+# octets_in: that came over vb so far; the server has entered its namespace, for it
+# listens there
+octets_in() { awk '$1 == "vb:" { print $2 }' "/proc/${PIDS[server]}/net/dev"; }
+
+# Are octets moving? A single look could see the startup only.
+busy() {
+	local one two
+	one=$(octets_in)
+	sleep 0.3
+	two=$(octets_in)
+	[ $((${two:-0} - ${one:-0})) -gt 30000 ]
+}
+
+# must_die NAME SECONDS: the program notices and ends, with an error
+must_die() {
+	ended "$1" "$2"
+	[ "$STATUS" != 0 ] || fail "$1 ended as if nothing had happened"
+}
+
+scenario killed_client 30 "the writing side is killed with -9"
+killed_client() {
+	busy_pair
+	kill -9 "${PIDS[client]}"
+	ended client
+	# The server of a one-sided test waits on a connection event.
+	ended server 10
+	wait_for 5 no_objects
+}
+
+scenario killed_server 30 "the side written to is killed with -9"
+killed_server() {
+	busy_pair
+	kill -9 "${PIDS[server]}"
+	must_die client 10
+	wait_for 5 no_objects
+}
+
+scenario killed_rping 30 "rping loses its peer, either side" newer
+killed_rping() {
+	local victim
+	for victim in server client; do
+		new_port
+		serve server b rping -s -V -S 64000 -a "$B4" -p "$PORT"
+		start client a rping -c -V -S 64000 -a "$B4" -p "$PORT"
+		wait_for 10 busy
+		kill -9 "${PIDS[$victim]}"
+		ended client 10
+		ended server 10
+	done
+}
+
+scenario link_deleted_busy 40 "rdma link delete on the sending side, under traffic" newer
+link_deleted_busy() {
+	dirty
+	busy_pair
+	link_delete mpa0 || fail "rdma link delete: status $?"
+	must_die client 15
+	ended server 15
+}
+
+scenario link_deleted_receiver 40 "rdma link delete on the receiving side, under traffic"
+link_deleted_receiver() {
+	dirty
+	busy_pair
+	link_delete mpa1 || fail "rdma link delete: status $?"
+	must_die client 15
+	ended server 15
+}
+
+scenario netdev_removed_busy 40 "the cable is removed under traffic"
+netdev_removed_busy() {
+	dirty
+	busy_pair
+	timeout 20 ip -n a link delete va || fail "ip link delete: status $?"
+	wait_for 10 not device_exists mpa0
+	wait_for 10 not device_exists mpa1
+	must_die client 15
+	ended server 15
+}
+
+scenario cable_pulled 30 "the cable is out for two seconds; the connection survives"
+cable_pulled() {
+	dirty		# IPv6 addresses go with the cable
+	new_port
+	serve server b rping -s -V -C 200 -S 64000 -a "$B4" -p "$PORT"
+	start client a rping -c -V -C 200 -S 64000 -a "$B4" -p "$PORT"
+	wait_for 10 busy
+	ip -n b link set vb down
+	sleep 2		# the outage itself
+	ip -n b link set vb up
+	reap client 40
+	reap server 5
+}
+
+# shown DEVICE NAME: the most that "rdma resource" says of a connection of the device's. (Of
+# perftest's two the programs use one to talk to each other; it comes first or last, because
+# queue pair numbers are random.)
+shown() {
+	rdma resource show qp link "$1/1" -dd | sed -n "s/.* drv_$2 \([0-9]*\).*/\1/p" |
+		sort -n | tail -n 1
+}
+
+# is_shown DEVICE NAME FROM TO: is it one of these?
+is_shown() {
+	local value
+	value=$(shown "$1" "$2")
+	[ "${value:-0}" -ge "$3" ] && [ "${value:-0}" -le "$4" ]
+}
+
+scenario resource_qp 40 "rdma resource tells what a connection waits for when nothing comes back"
+resource_qp() {
+	dirty
+	modprobe sch_netem
+	new_port
+	serve server b ib_read_bw -R -F -p "$PORT" -s 4194304 -o 4 -n 100000
+	start client a ib_read_bw -R -F -p "$PORT" -s 4194304 -o 4 -n 100000 "$B4"
+	wait_for 10 is_shown mpa0 taken 5 200
+	tc -n b qdisc add dev vb root netem loss 100%
+	wait_for 10 is_shown mpa0 reads_out 4 4	# as many as the client may ask for
+	wait_for 10 is_shown mpa1 reads_in 2 3	# one is being answered, and one may be in TCP
+	is_shown mpa0 waits 1 1 || fail "the next Read does not wait"
+	is_shown mpa0 taken 5 200 || fail "taken: $(shown mpa0 taken)"
+	is_shown mpa1 left 1 4194304 || fail "the server has nothing left to send"
+	tc -n b qdisc del dev vb root
+	stop client
+	stop server
+}
+
+look_for_ever() {
+	while :; do
+		rdma resource show qp -dd
+		rdma resource show cq
+		rdma resource show mr
+		rdma resource show cm_id
+	done
+}
+
+scenario resource_race 60 "rdma resource looks at objects that come and go"
+resource_race() {
+	export -f look_for_ever
+	start looker a bash -c look_for_ever
+	new_port
+	run named a "$BIN/cm_probe" -p "$PORT" named
+	both ucmatose -c 20
+	stop looker
+	grep -q 'type RC' "$WORK/looker.log" || fail "it saw no queue pair"
+}
+
+scenario peer_vanished 40 "the peer's host is gone without a word; both sides can clean up"
+peer_vanished() {
+	dirty
+	busy_pair
+	ip -n b link set vb down
+	kill -9 "${PIDS[server]}"
+	ended server
+	ip netns del b
+	wait_for 15 not device_exists mpa1
+	# TCP would go on trying for minutes; its device may have gone with the cable
+	kill -9 "${PIDS[client]}" 2>/dev/null || :
+	ended client
+	wait_for 10 no_objects
+}

@@ -1,0 +1,20 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# An idle peer whose host vanishes: TCP's keepalive, and the setting keepalive_s.
+
+scenario keepalive_idle 60 "an idle peer's host vanishes: the program is told (CONN-19)" slow
+keepalive_idle() {
+	dirty
+	modprobe sch_netem
+	peer alive idle
+}
+
+scenario keepalive_on 60 "TCP's keepalive is on for connections of both roles"
+keepalive_on() { peer alive on; }
+
+scenario keepalive_setting 15 "the setting keepalive_s: default, good and bad values"
+keepalive_setting() {
+	dirty
+	[ "$(setting keepalive_s)" = default ] || fail "keepalive_s: $(setting keepalive_s)"
+	setting_takes keepalive_s off 1 32767 default -- 0 -1 32768 x
+}

@@ -1,0 +1,174 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Consumers inside the kernel: NFS and NVMe over RDMA. They register memory by work
+# requests, have it invalidated by the peer, and post and complete in softirq, all of
+# which no program in user space can do.
+
+# all_moved DEVICE COUNTER...: each is above 0
+all_moved() {
+	local counter dev=$1
+	shift
+	for counter in "$@"; do
+		[ "$(<"/sys/class/infiniband/$dev/ports/1/hw_counters/$counter")" -gt 0 ] ||
+			fail "$dev: $counter did not move"
+	done
+}
+
+# random_file FILE MIB
+random_file() { dd if=/dev/urandom of="$1" bs=1M count="$2" status=none; }
+
+# --- NFS: the server in b, the client in a ---
+
+# In the server's namespace, with files of its own in place of the host's. A client of
+# before the restart would have 10 s, the least there is, to claim its locks.
+nfs_server() {
+	mount -t tmpfs tmpfs /var/lib/nfs
+	mkdir -p /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs /srv
+	: >/var/lib/nfs/etab
+	: >/var/lib/nfs/rmtab
+	mount -t tmpfs tmpfs /srv
+	mount -t nfsd nfsd /proc/fs/nfsd
+	exportfs -i -o rw,no_root_squash,insecure,fsid=0 '*:/srv'
+	rpc.nfsd -N 3 -L 10 -G 10 --rdma=20049 2
+	cat /proc/fs/nfsd/portlist
+	exec rpc.mountd -F -N 3
+}
+
+nfs_stop() {
+	b unshare -m bash -c 'mount -t nfsd nfsd /proc/fs/nfsd && rpc.nfsd 0'
+}
+
+# nfs_client FILE: there, and back past the cache
+nfs_client() {
+	mkdir -p /mnt
+	mount -t nfs4 -o "vers=4.1,proto=rdma,port=20049,hard" 10.77.0.2:/ /mnt
+	cp "$1" /mnt/one
+	dd if="$1" of=/mnt/two bs=7777 status=none
+	mkdir /mnt/dir
+	mv /mnt/two /mnt/dir
+	for name in {1..40}; do
+		echo "$name" >"/mnt/dir/$name"
+	done
+	sync
+	umount /mnt
+	mount -t nfs4 -o "vers=4.1,proto=rdma,port=20049,hard" 10.77.0.2:/ /mnt
+	cmp "$1" /mnt/one
+	cmp "$1" /mnt/dir/two
+	[ "$(cat /mnt/dir/{1..40})" = "$(seq 40)" ]
+	rm -r /mnt/dir /mnt/one
+	[ -z "$(ls /mnt)" ]
+	umount /mnt
+}
+
+nfs_listens() { grep -q 'rdma 20049' "$WORK/server.log"; }
+
+scenario nfs_rdma 90 "NFS over RDMA: files go there and come back whole" newer
+nfs_rdma() {
+	dirty
+	topo_up
+	capture b vb
+	modprobe -a rpcrdma nfsd nfsv4
+	export -f nfs_server nfs_client
+	trap nfs_stop EXIT
+	start server b unshare -m bash -ec nfs_server
+	wait_for 20 nfs_listens
+	random_file "$WORK/file" 3
+	run client a unshare -m bash -ec "nfs_client $WORK/file"
+	trap - EXIT
+	nfs_stop
+	kill "${PIDS[server]}"
+	all_moved mpa0 rx_write rx_read_request tx_read_response rx_send_inv
+	nothing_refused mpa0 mpa1
+	no_addresses
+	rmmod rpcrdma
+}
+
+# --- NVMe: the target and the host are of the initial namespace, whatever we want ---
+
+NVMET=/sys/kernel/config/nvmet
+NVME_ADDRESS=10.77.9.1
+
+# put VALUE FILE: no newline, which some of these files take for a part of it
+put() { printf %s "$1" >"$2"; }
+
+nvme_target() {
+	local subsystem=$NVMET/subsystems/test port=$NVMET/ports/1
+	truncate -s 32M "$WORK/disk"
+	mkdir -p "$subsystem/namespaces/1" "$port"
+	put 1 "$subsystem/attr_allow_any_host"
+	put "$WORK/disk" "$subsystem/namespaces/1/device_path"
+	put 1 "$subsystem/namespaces/1/buffered_io"
+	put 1 "$subsystem/namespaces/1/enable"
+	put rdma "$port/addr_trtype"
+	put ipv4 "$port/addr_adrfam"
+	put "$NVME_ADDRESS" "$port/addr_traddr"
+	put 4420 "$port/addr_trsvcid"
+	ln -s "$subsystem" "$port/subsystems/test"
+}
+
+nvme_target_down() {
+	local subsystem=$NVMET/subsystems/test port=$NVMET/ports/1
+	rm -f "$port/subsystems/test"
+	rmdir "$port" "$subsystem/namespaces/1" "$subsystem"
+	modprobe -r nvme-rdma nvmet-rdma
+	ip link del nvme0
+}
+
+# nvme_up: a target and a host that has its disk, NVME
+nvme_up() {
+	dirty
+	topo_down
+	load_modules
+	ip link add nvme0 type dummy
+	trap nvme_target_down EXIT
+	ip addr add "$NVME_ADDRESS/24" dev nvme0
+	ip link set nvme0 up
+	rdma link add mpa0 type "$TYPE" netdev nvme0
+	modprobe -a nvmet-rdma nvme-rdma
+	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+	nvme_target
+	put "transport=rdma,traddr=$NVME_ADDRESS,trsvcid=4420,nqn=test,nr_io_queues=2" \
+		/dev/nvme-fabrics
+	wait_for 10 test -b /dev/nvme0n1
+	NVME=/dev/nvme0n1
+}
+
+# copy OPTIONS...: dd, which has to end well in time
+copy() {
+	timeout -k 1 "$LIMIT" dd "$@" 2>"$WORK/dd.log" || fail "dd $*"
+}
+
+nvme_gone() { [ ! -e /sys/class/nvme/nvme0 ]; }
+
+scenario nvme_rdma 60 "NVMe over RDMA: blocks go there and come back whole"
+nvme_rdma() {
+	capture_here lo
+	nvme_up
+	random_file "$WORK/file" 4
+	copy if="$WORK/file" of="$NVME" bs=1M oflag=direct
+	copy if="$NVME" of="$WORK/back" bs=64K count=64 iflag=direct
+	cmp "$WORK/file" "$WORK/back"
+	copy if="$WORK/file" of="$NVME" bs=4K count=100 oflag=direct conv=fsync
+	copy if="$NVME" of="$WORK/back" bs=4K count=100 iflag=direct
+	cmp -n 409600 "$WORK/file" "$WORK/back"
+	put 1 /sys/class/nvme/nvme0/delete_controller
+	wait_for 10 nvme_gone
+	all_moved mpa0 tx_write tx_read_request tx_send rx_send_inv doorbells
+	nothing_refused mpa0
+	no_addresses
+	trap - EXIT
+	nvme_target_down
+}
+
+scenario nvme_link_deleted 60 "a device is deleted under an NVMe disk that is being written"
+nvme_link_deleted() {
+	nvme_up
+	start writer a dd if=/dev/zero of="$NVME" bs=64K oflag=direct
+	wait_for 20 all_moved mpa0 tx_write tx_read_request
+	link_delete mpa0
+	ended writer 20
+	[ "$STATUS" != 0 ] || fail "nobody told the writer"
+	wait_for 20 nvme_gone
+	trap - EXIT
+	nvme_target_down
+}

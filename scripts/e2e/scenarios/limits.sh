@@ -1,0 +1,153 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# What a program can make a device do that others share: time of processors, memory.
+
+TRACING=/sys/kernel/tracing
+# Whatever is run later: each prints the function, with the module that has it.
+LATER=(workqueue/workqueue_execute_start timer/timer_expire_entry timer/hrtimer_expire_entry)
+
+# trace_later 1|0
+trace_later() {
+	local event
+	for event in "${LATER[@]}"; do
+		echo "$1" >"$TRACING/events/$event/enable"
+	done
+}
+
+# Has something of the module been traced?
+traced() { grep -q "\[$MODULE_NAME\]" "$TRACING/trace"; }
+
+# nothing_ran: of the module, for ten seconds
+nothing_ran() {
+	echo >"$TRACING/trace"
+	sleep 10
+	not traced
+}
+
+scenario limits_idle 120 "nothing runs for idle queue pairs in error, nor for unread completions" \
+	slow
+limits_idle() {
+	# Functions of other modules, for timers that are gone, too, are of no interest.
+	trap 'trace_later 0' EXIT
+	echo >"$TRACING/trace"
+	trace_later 1
+	start idle a "$BIN/limits_probe" idle
+	wait_for 20 grep -q waiting "$WORK/idle.log"
+	wait_for 5 traced		# so it would be seen
+	wait_for 40 nothing_ran
+	kill -USR1 "${PIDS[idle]}"
+	reap idle 60
+}
+
+# Enough for what a program is itself, and for one or two of what the test makes.
+MEMORY=64M
+
+for test in cqs qps srqs mrs; do
+	scenario "limits_memory_$test" 120 \
+		"memory of many $test is charged to their maker, and refused" memcg \
+		-- charged "many_$test"
+done
+
+# make_cgroup: a memory cgroup, for who is started with in_cgroup
+make_cgroup() {
+	CGROUP=$STATE/cgroup
+	mkdir -p "$CGROUP"
+	mount -t cgroup2 none "$CGROUP"
+	trap 'leave_cgroup' EXIT
+	echo +memory >"$CGROUP/cgroup.subtree_control"
+	mkdir "$CGROUP/user"
+	echo "$MEMORY" >"$CGROUP/user/memory.max"
+	# shellcheck disable=SC2016 # for that shell
+	IN_CGROUP=(bash -c 'echo $$ >"$0" && exec "$@"' "$CGROUP/user/cgroup.procs")
+}
+
+leave_cgroup() {
+	local pid
+	for pid in "${PIDS[@]}"; do
+		kill "$pid" 2>/dev/null || :
+	done
+	until_true 10 rmdir "$CGROUP/user" || :
+	umount "$CGROUP"
+}
+
+# charged TEST: a test of limits_probe
+charged() {
+	make_cgroup
+	run "$1" a "${IN_CGROUP[@]}" "$BIN/limits_probe" "$1"
+	grep -qx "oom_kill 0" "$CGROUP/user/memory.events" || fail "a program was killed"
+	note "$1: $(tail -n 1 "$WORK/$1.log")"
+}
+
+# slab_kib: what the kernel keeps in small pieces for the cgroup
+slab_kib() { awk '$1 == "slab" { print int($2 / 1024) }' "$CGROUP/user/memory.stat"; }
+
+has_grown() { [ "$(slab_kib)" -ge $(($1 + 60)) ]; }
+
+scenario limits_memory_startups 60 "startups of silent peers are charged to who listens" memcg slow
+limits_memory_startups() {
+	local before set=/sys/class/infiniband/mpa1/mpa
+	dirty
+	make_cgroup
+	# They stay while the kernel sums up, which it does every two seconds.
+	echo 60000 >"$set/startup_timeout_ms"
+	echo 60000 >"$set/request_timeout_ms"
+	new_port
+	serve server b "${IN_CGROUP[@]}" rping -s -a "$B4" -p "$PORT"
+	before=$(slab_kib)
+	start silent a python3 -c "import socket, time
+calls = [socket.create_connection(('$B4', $PORT)) for i in range(60)]
+time.sleep(600)"
+	# 60 of them, each of more than 1 KiB
+	wait_for 10 has_grown "$before"
+}
+
+# --- the stock of chunks (chunk.c) ---
+
+CPU1=/sys/devices/system/cpu/cpu1/online
+
+# fill_stock PROCESSOR: a program that runs there, and whose doorbells send by themselves
+fill_stock() {
+	new_port
+	run bulk a taskset -c "$1" "$BIN/bulk" -s "$B4" -p "$PORT" -n 2000 -l 1000 -d 4
+}
+
+# trace_frees 1|0: pages that are freed, of the sizes of chunks, with the calls that led
+# there
+trace_frees() {
+	echo 16384 >"$TRACING/buffer_size_kb"
+	echo "order == 3 || order == 5" >"$TRACING/events/kmem/mm_page_free/filter"
+	echo "$1" >"$TRACING/options/stacktrace"
+	echo "$1" >"$TRACING/options/sym-offset"	# with which the module is named
+	echo "$1" >"$TRACING/events/kmem/mm_page_free/enable"
+	[ "$1" = 0 ] || echo >"$TRACING/trace"
+}
+
+shrink() { echo 2 >/proc/sys/vm/drop_caches; }
+
+scenario limits_stock_shrinks 60 "chunks that are kept are given back when the kernel wants memory" \
+	newer
+limits_stock_shrinks() {
+	trap 'trace_frees 0' EXIT
+	fill_stock 0
+	trace_frees 1
+	shrink
+	traced || fail "nothing was given back"
+	echo >"$TRACING/trace"
+	shrink
+	not traced || fail "not all was given back at once"
+	# and they are made anew
+	trace_frees 0
+	fill_stock 0
+}
+
+scenario limits_stock_offline 60 "a processor that goes leaves no chunks behind" hotplug newer
+limits_stock_offline() {
+	trap 'trace_frees 0; echo 1 >"$CPU1"' EXIT
+	fill_stock 1
+	trace_frees 1
+	echo 0 >"$CPU1"
+	traced || fail "its chunks were kept"
+	trace_frees 0
+	echo 1 >"$CPU1"
+	fill_stock 1
+}

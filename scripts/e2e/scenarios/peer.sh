@@ -1,0 +1,24 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# A peer of our own that says anything, right or wrong, to mpa1: peer/peer.py, and the tests
+# beside it. Each of these is a scenario, with the first line of its own text. Behind a test
+# the device serves good peers in both roles (peer/run.py).
+
+export PYTHONDONTWRITEBYTECODE=1
+
+# peer FILE TEST: of peer/FILE.py
+peer() {
+	local status=0
+	new_port
+	PORT=$PORT BIN=$BIN E2E_SLOW=$SLOW timeout -k 1 $((80 * SLOW)) \
+		python3 "$HERE/peer/run.py" "$@" >"$WORK/peer.log" 2>&1 || status=$?
+	[ "$status" = 0 ] || fail "$2: exit status $status"
+}
+
+# Python takes 1.5 s for this under emulation, once for all scenarios.
+export PEER_TESTS=${PEER_TESTS:-$(
+	python3 "$HERE/peer/run.py" --list responder initiator setup frames errors fuzz
+)}
+while IFS=$'\t' read -r file test text; do
+	scenario "peer_$test" 60 "$text" -- peer "$file" "$test"
+done <<<"$PEER_TESTS"

@@ -1,0 +1,168 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# perftest over rdma_cm. It prints no speed here (no clock rate under emulation)
+# and compares no data: what counts is that both ends finish, and well.
+
+# perf PROGRAM OPTIONS...: server in b, client in a
+perf() { perf_between b "$B4" a "$@"; }
+
+# was_early NAME: did perftest's client find nobody to connect to?
+was_early() { grep -q 'RDMA_CM_EVENT_REJECTED; error: -111' "$WORK/$1.log"; }
+
+# perf_between SERVER-NAMESPACE ADDRESS CLIENT-NAMESPACE PROGRAM OPTIONS...
+#
+# The two programs talk over a plain TCP connection first. Then the server closes that
+# port and opens it again with rdma_listen, and the client, which does not wait for
+# that, may be refused. It means to try again, but crashes in the attempt (4.5). So we
+# do, with both. A refusal that has any other reason is one each time.
+perf_between() {
+	local server=$1 address=$2 client=$3 program=$4 turn status
+	shift 4
+	for turn in 1 2 3; do
+		new_port
+		serve server "$server" "$program" -R -F -p "$PORT" "$@"
+		try client "$client" "$program" -R -F -p "$PORT" "$@" "$address"
+		status=$STATUS
+		if [ "$status" = 0 ] || ! was_early client; then
+			break
+		fi
+		note "try $turn: $program looked for its server too early"
+		stop server
+	done
+	[ "$status" = 0 ] || fail "client: exit status $status: $program $* $address"
+	reap server
+	grep -qE '^ *[0-9]+ +[0-9]+ ' "$WORK/client.log" || fail "the client has no result"
+}
+
+# Events (-e) where perftest can: ib_write_bw has none. ib_send_bw limits itself by
+# credits that the server writes into its memory, and the client sleeps for a send
+# completion while it waits for one: with a credit later than the last completion it
+# sleeps for ever, on any device. So Sends with events are ib_send_lat's.
+# Polling takes both processors here.
+declare -A EVENTS=([send]='' [write]='' [read]=-e)
+declare -A SIZE=([send]=16384 [write]=65536 [read]=65536)
+
+bw_qp4() {
+	# shellcheck disable=SC2086 # -e, or nothing
+	perf "ib_$1_bw" -q 4 ${EVENTS[$1]} -n 20 -s "${SIZE[$1]}"
+	# shellcheck disable=SC2086
+	perf "ib_$1_bw" -q 4 ${EVENTS[$1]} -n 20 -s 2
+}
+
+bw_both() {
+	# shellcheck disable=SC2086
+	perf "ib_$1_bw" -b ${EVENTS[$1]} -n 20 -s "${SIZE[$1]}"
+	# shellcheck disable=SC2086
+	perf "ib_$1_bw" -b -q 4 ${EVENTS[$1]} -n 20 -s 5000
+}
+
+for op in send write read; do
+	scenario "${op}_bw_qp4" 30 "ib_${op}_bw, 4 queue pairs" -- bw_qp4 "$op"
+	scenario "${op}_bw_both" 30 "ib_${op}_bw in both directions, 1 and 4 queue pairs" -- bw_both "$op"
+done
+
+scenario send_bw_sizes 90 "ib_send_bw, 2 octets to 8 MiB"
+send_bw_sizes() { perf ib_send_bw -a -n 5; }
+
+scenario write_bw_sizes 90 "ib_write_bw, 2 octets to 8 MiB"
+write_bw_sizes() { perf ib_write_bw -a -n 5; }
+
+scenario read_bw_sizes 90 "ib_read_bw, 2 octets to 8 MiB, with events"
+read_bw_sizes() { perf ib_read_bw -a -e -n 5; }
+
+for op in send read; do
+	scenario "${op}_bw_poll" 40 "ib_${op}_bw, polling" -- perf "ib_${op}_bw" -n 10 -s 16384
+done
+
+scenario send_lat_sizes 60 "ib_send_lat, 2 octets to 8 MiB, with events"
+send_lat_sizes() { perf ib_send_lat -a -e -n 5; }
+
+scenario read_lat_sizes 60 "ib_read_lat, 2 octets to 8 MiB, with events"
+read_lat_sizes() { perf ib_read_lat -a -e -n 5; }
+
+# An answer that goes out in the softirq may fill its budget of 8 KiB and be complete.
+# Held back by TCP each would take 0.2 s, and all of them more than there is time.
+scenario read_lat_budget 60 "ib_read_lat, just below and above 8 KiB, MTU 9000, with events"
+read_lat_budget() {
+	local size
+	dirty
+	set_mtu 9000
+	for size in 8100 8180 8192 8300; do
+		perf ib_read_lat -e -n 400 -s "$size"
+	done
+}
+
+scenario write_lat_sizes 60 "ib_write_lat, polling memory"
+write_lat_sizes() {
+	perf ib_write_lat -n 10 -s 2
+	perf ib_write_lat -n 10 -s 4097
+	perf ib_write_lat -n 5 -s 1048576
+}
+
+scenario lat_inline 30 "ib_send_lat with inline data"
+lat_inline() { perf ib_send_lat -e -n 20 -s 64 -I 64; }
+
+# held DEVICE: doorbells whose octets waited for those of the next
+held() { hw_counter "$1" tx_held; }
+
+# Which messages wait is known, how long depends on the machine.
+scenario small_stream 30 "small messages in a row wait for company, those of a dialogue do not" \
+	newer
+small_stream() {
+	local ours theirs
+	ours=$(held mpa0) theirs=$(held mpa1)
+	perf ib_send_lat -e -n 100 -s 64
+	perf ib_write_lat -n 20 -s 64
+	[ "$(held mpa0) $(held mpa1)" = "$ours $theirs" ] || fail "a dialogue was held up"
+	perf ib_write_bw -n 200 -s 64
+	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Writes of 64 octets, and none waited"
+	# Behind the last there is nothing that could send it: only the timer does.
+	ours=$(held mpa0)
+	new_port
+	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 40 -l 64 -d 40
+	[ "$(held mpa0)" -gt "$ours" ] || fail "40 Sends of 64 octets, and none waited"
+	ours=$(held mpa0)
+	new_port
+	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 40 -l 64 -d 40 -o solicited
+	[ "$(held mpa0)" = "$ours" ] || fail "a Send with a Solicited Event waited"
+}
+
+# Of perftest's Reads every hundredth makes a completion, but for those with -Q 1.
+scenario small_reads 30 "small Reads whose completions nobody will see wait for company"
+small_reads() {
+	local ours
+	ours=$(held mpa0)
+	perf ib_read_lat -n 100 -s 64
+	perf ib_read_bw -n 200 -s 64 -Q 1
+	[ "$(held mpa0)" = "$ours" ] || fail "a Read whose completion is asked for waited"
+	perf ib_read_bw -n 200 -s 64
+	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Reads of 64 octets, and none waited"
+	# Who looks at the memory is kept waiting after 8 Reads, then 16, then 32.
+	ours=$(held mpa0)
+	new_port
+	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 64 -l 64 -d 1 -o unseen
+	ours=$(($(held mpa0) - ours))
+	[[ $ours = [1-4] ]] || fail "of 64 Reads in a dialogue $ours waited"
+}
+
+# The last octets of a message are sent by one, the next message is posted for the other.
+scenario bulk_turns 40 "doorbell and worker send by turns, and neither leaves it to the other" newer
+bulk_turns() {
+	by_turns 9000 20000 70000
+	dirty
+	set_mtu 65535	# an FPDU is more than a doorbell sends
+	by_turns 9000 70000 140000
+}
+
+by_turns() {
+	local length depth
+	for length; do
+		for depth in 1 2 5; do
+			new_port
+			run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 200 -l "$length" -d "$depth"
+		done
+	done
+}
+
+scenario perf_post_list 30 "lists of requests in one post, completions moderated"
+perf_post_list() { perf ib_write_bw -n 64 -l 16 -Q 16 -s 4096; }

@@ -1,0 +1,41 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Who gets a port.
+
+scenario ports_taken 60 "a port belongs to one server, whatever the port space" newer
+ports_taken() {
+	new_port
+	run ports_taken b "$BIN/cm_ports" -p "$PORT" taken
+}
+
+scenario ports_datagrams 40 "a server for datagrams takes no port from anyone"
+ports_datagrams() {
+	new_port
+	run ports_datagrams b "$BIN/cm_ports" -p "$PORT" datagrams
+}
+
+scenario ports_spaces 40 "programs of rdma-core in another port space"
+ports_spaces() {
+	new_port
+	serve server b ucmatose -P ib -b "$B4" -p "$PORT"
+	run client a ucmatose -P ib -s "$B4" -p "$PORT"
+	reap server
+	new_port
+	serve server b ucmatose -P ib -p "$PORT"
+	run client a ucmatose -P ib -s "$B4" -p "$PORT"
+	reap server
+}
+
+# Both listen before there is a device to find out that the port is one. The device is of
+# use to all others, nevertheless, and the first server hears its calls.
+scenario ports_late_device 40 "two servers of one port, and then a device"
+ports_late_device() {
+	dirty
+	link_delete mpa1
+	new_port
+	start server b "$BIN/cm_ports" -p "$PORT" await_device
+	wait_for 10 grep -qx "listening" "$WORK/server.log"
+	link_add mpa1 b vb
+	kill -USR1 "${PIDS[server]}"
+	reap server
+}

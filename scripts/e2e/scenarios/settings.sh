@@ -1,0 +1,94 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# The settings of a device and its counters.
+
+setting() { cat "/sys/class/infiniband/mpa0/mpa/$1"; }
+set_to() { echo "$2" >"/sys/class/infiniband/mpa0/mpa/$1"; }
+
+# setting_takes NAME VALUES...: each is kept; what follows "--" is refused
+setting_takes() {
+	local name=$1 old value
+	old=$(setting "$name")
+	shift
+	while [ "$1" != -- ]; do
+		set_to "$name" "$1" || fail "$name=$1 refused"
+		value=$(setting "$name")
+		[[ $value == *"$1"* ]] || fail "$name is '$value' after '$1'"
+		shift
+	done
+	for value in "${@:2}"; do
+		must_fail "Invalid argument" set_to "$name" "$value"
+	done
+	set_to "$name" "$old" || fail "$name: its first value '$old' is refused"
+}
+
+scenario settings 15 "the settings in sysfs: defaults, good values, bad values" newer
+settings() {
+	dirty
+	[[ $(setting crc) == *required* ]] || fail "crc: $(setting crc)"
+	[ "$(setting markers)" = 0 ] || fail "markers: $(setting markers)"
+	[ "$(setting revision)" = 2 ] || fail "revision: $(setting revision)"
+	setting_takes crc off required -- yes 2 ''
+	setting_takes markers 1 0 -- 2 -1 x
+	setting_takes revision 1 2 -- 0 3 x
+	setting_takes rtr none send write read -- x 7
+	setting_takes startup_timeout_ms 1000 20000 -- -1 x
+	setting_takes request_timeout_ms 100 20000 -- 99 -1 x
+	setting_takes max_pending 1 100 -- -1 x
+}
+
+scenario revision_1 20 "rping with MPA revision 1 on either side, and with CRC off"
+revision_1() {
+	dirty
+	set_to revision 1
+	rping_pair b a "$B4" 4096
+	rping_pair a b "$A4" 4096
+	set_to crc off
+	rping_pair b a "$B4" 4096
+	echo off >/sys/class/infiniband/mpa1/mpa/crc
+	rping_pair b a "$B4" 64000
+}
+
+# The /sys of another namespace than the first has the device without hw_counters, on all
+# kernels; netlink has them in each.
+scenario statistics_elsewhere 20 "counters outside the first namespace: by rdma(8), not in /sys" \
+	newer
+statistics_elsewhere() {
+	local counters=/sys/class/infiniband/mpa0/ports/1/hw_counters there
+	rping_pair b a "$B4" 64
+	[ "$(hw_counter mpa0 startups_ok)" -gt 0 ] || fail "no connection was counted"
+	not ip netns exec a test -e "$counters" || fail "there is $counters"
+	ip netns exec a test -e "${counters%/*}" || fail "no device in the /sys of a"
+	there=$(ip netns exec a rdma statistic show link mpa0/1)
+	[[ $there == *"startups_ok $(hw_counter mpa0 startups_ok) "* ]] || fail "$there"
+}
+
+balanced() {
+	local what
+	for what in octets fpdus send write read_request read_response; do
+		[ "$(hw_counter mpalo "tx_$what")" = "$(hw_counter mpalo "rx_$what")" ] || return 1
+	done
+}
+
+# The address of one's own host, so all that the device sends comes back to it
+scenario statistics_balance 30 "a device that talks to itself receives what it sends"
+statistics_balance() {
+	dirty
+	link_add mpalo a lo
+	a ip address add 10.77.2.1/32 dev lo
+	rping_pair a a 10.77.2.1 64000
+	wait_for 5 balanced
+	[ "$(hw_counter mpalo rx_octets)" -gt 640000 ] || fail "$(hw_counter mpalo rx_octets) octets"
+	link_delete mpalo
+	a ip address del 10.77.2.1/32 dev lo
+}
+
+scenario statistics 15 "rdma statistic shows counters that move" newer
+statistics() {
+	local before after
+	before=$(rdma statistic show link mpa0/1)
+	[[ $before == *mpa0/1* ]] || fail "no counters: '$before'"
+	rping_pair b a "$B4" 64
+	after=$(rdma statistic show link mpa0/1)
+	[ "$before" != "$after" ] || fail "no counter moved: $after"
+}

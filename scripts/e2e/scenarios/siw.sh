@@ -1,0 +1,116 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Interoperation with siw, the kernel's own software iWARP. Last but for the end:
+# rmmod siw takes devices of other drivers along.
+
+# with_siw FILE OUR-NAMESPACE: siw in one namespace, our device in the other
+with_siw() {
+	dirty
+	topo_down
+	[ ! -d /sys/module/siw ] || rmmod siw
+	load_modules
+	insert "$SIW/$1"
+	make_cable
+	if [ "$2" = a ]; then
+		link_add mpa0 a va
+		link_add siw1 b vb siw
+	else
+		link_add siw0 a va siw
+		link_add mpa1 b vb
+	fi
+}
+
+our_crc() {
+	local dev
+	for dev in mpa0 mpa1; do
+		! device_exists "$dev" || echo "$1" >"/sys/class/infiniband/$dev/mpa/crc"
+	done
+}
+
+# talk OUR-NAMESPACE: both roles, all operations, data compared where the program can
+#
+# perftest's server listens on every address of every device. siw takes the port in
+# the caller's namespace, whatever its device's, and would leave none to us there:
+# so perftest's servers are siw's. Ours are programs that bind to an address.
+talk() {
+	local size server=b address=$B4
+	[ "$1" = a ] || { server=a address=$A4; }
+	for size in 64 64000; do
+		rping_pair b a "$B4" "$size"
+		rping_pair a b "$A4" "$size"
+	done
+	rping_pair b a "$B6" 1000
+	perf_between "$server" "$address" "$1" ib_send_bw -n 20 -s 65536
+	perf_between "$server" "$address" "$1" ib_write_bw -n 20 -s 65536
+	perf_between "$server" "$address" "$1" ib_read_bw -e -n 20 -s 65536
+	perf_between "$server" "$address" "$1" ib_send_lat -e -n 20 -s 30
+}
+
+# siw_crc FILE OUR-NAMESPACE OUR-CRC
+siw_crc() {
+	with_siw "$1" "$2"
+	our_crc "$3"
+	talk "$2"
+}
+
+scenario siw_crc_off_a 90 "siw without CRC, we in a with CRC off" \
+	siw -- siw_crc siw-peer.ko a off
+scenario siw_crc_ours_a 90 "siw without CRC, we in a require it" \
+	siw -- siw_crc siw-peer.ko a required
+scenario siw_crc_theirs_a 90 "siw requires CRC, we in a do not" \
+	siw -- siw_crc siw-crc.ko a off
+scenario siw_crc_both_a 90 "siw and we, in a, require CRC" \
+	siw newer -- siw_crc siw-crc.ko a required
+scenario siw_crc_off_b 90 "siw without CRC, we in b with CRC off" \
+	siw newer -- siw_crc siw-peer.ko b off
+scenario siw_crc_ours_b 90 "siw without CRC, we in b require it" \
+	siw -- siw_crc siw-peer.ko b required
+scenario siw_crc_theirs_b 90 "siw requires CRC, we in b do not" \
+	siw -- siw_crc siw-crc.ko b off
+scenario siw_crc_both_b 90 "siw and we, in b, require CRC" \
+	siw -- siw_crc siw-crc.ko b required
+
+# siw sends to us, and answers our Reads; what reaches siw is beside the point, but whole, too.
+scenario siw_watched 90 "siw and we: a message is whole when its last byte is seen" polls siw
+siw_watched() {
+	local ours
+	for ours in a b; do
+		with_siw siw-peer.ko "$ours"
+		new_port
+		run "watched_$ours" a "$BIN/verbs_probe" -p "$PORT" watched_write watched_read \
+			watched_send
+	done
+}
+
+# Also of siw at both ends: the test is of what siw does.
+scenario siw_depths 60 "read depths: siw and we tell a program of a connection the same" siw debug
+siw_depths() {
+	local ours
+	for ours in a b none; do
+		if [ "$ours" = none ]; then
+			with_siw siw-peer.ko a
+			link_delete mpa0
+			link_add siw0 a va siw
+		else
+			with_siw siw-peer.ko "$ours"
+		fi
+		new_port
+		run "depths_$ours" a "$BIN/cm_probe" -p "$PORT" ird_ord depths
+	done
+}
+
+scenario siw_apps 90 "ucmatose, rstream and verbs of all sizes against siw" siw debug
+siw_apps() {
+	with_siw siw-peer.ko a
+	both ucmatose -c 8 -C 5 -S 3000
+	both rstream -S 5000 -C 10 -I 2 -T v
+	new_port
+	run probe a "$BIN/verbs_probe" -p "$PORT" sizes_send sizes_write unsignalled
+	with_siw siw-peer.ko b
+	new_port
+	serve server b rstream -b "$B4" -p "$PORT" -S 5000 -C 10 -I 2 -T v
+	run client a rstream -s "$B4" -p "$PORT" -S 5000 -C 10 -I 2 -T v
+	reap server
+	topo_down
+	rmmod siw
+}

@@ -1,0 +1,70 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Verbs, through verbs_probe: data, queues and completions, rights and errors.
+
+verbs() {
+	new_port
+	run "verbs_$1" a "$BIN/verbs_probe" -p "$PORT" "$@"
+}
+
+scenarios data 40 data verbs \
+	sizes_send:newer sizes_write:newer sizes_read:newer straddle gather:newer gather_write \
+	inline_data fence responder_first many_reads
+
+# Up to 15 are outstanding, no power of two, and the places wrap soon (readq.c). Long
+# enough for the worker to answer them: what is short comes back before the next goes.
+scenario data_reads_wrap 40 "data: many Reads outstanding, places wrap"
+data_reads_wrap() {
+	new_port
+	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -o read -n 100 -l 20000
+}
+
+# watch CRC MARKERS: a program that polls the last byte of each message, not its completion
+watch() {
+	local dev
+	dirty
+	for dev in mpa0 mpa1; do
+		echo "$1" >"/sys/class/infiniband/$dev/mpa/crc"
+		echo "$2" >"/sys/class/infiniband/$dev/mpa/markers"
+	done
+	new_port
+	run watched a "$BIN/verbs_probe" -p "$PORT" watched_write watched_read watched_send
+}
+
+scenario watched_crc 120 "data: a message is whole when its last byte is seen" polls newer
+watched_crc() { watch required 0; }
+scenario watched_plain 120 "data: a message is whole when its last byte is seen, without CRC" polls
+watched_plain() { watch off 0; }
+scenario watched_markers 120 "data: a message is whole when its last byte is seen, with Markers" \
+	polls
+watched_markers() { watch required 1; }
+scenario watched_markers_plain 120 "data: whole when its last byte is seen, Markers and no CRC" \
+	polls
+watched_markers_plain() { watch off 1; }
+
+scenarios queue 40 queues verbs \
+	unsignalled order full_queue whole_queue whole_list solicited late_arming:newer \
+	late_solicited told_once srq:newer srq_last cq_overflow:newer flush drain reset query
+
+scenarios error 30 errors verbs \
+	write_past_end:newer write_before write_no_right write_stale write_gone write_other_pd \
+	write_qp_forbids read_past_end read_before read_no_right read_stale read_gone \
+	read_other_pd read_qp_forbids second_read behind_a_read send_no_recv send_too_long \
+	send_to_read_only local_bad_lkey local_behind local_gone local_past_end local_read_sink \
+	refused_posts
+
+# verbs_ring.c spoils ten entries, each in its own way.
+scenario ring_nonsense 60 "a send ring with nonsense in it: an error, and it is counted"
+ring_nonsense() {
+	local before
+	before=$(hw_counter mpa0 bad_wqes)
+	verbs nonsense
+	[ $(($(hw_counter mpa0 bad_wqes) - before)) = 10 ] || fail "$(hw_counter mpa0 bad_wqes) - $before"
+	rping_pair b a "$B4" 1000
+}
+
+scenario ring_scribbled 60 "a send ring that changes while it is read"
+ring_scribbled() {
+	verbs scribbled
+	rping_pair b a "$B4" 1000
+}
