@@ -145,7 +145,10 @@ crc_driver() {
 		END { print "CRC32C by " chosen }' /proc/crypto
 }
 
+# Kernels of 2026 keep programs from the CRC by default. This is our own guest's.
 crc_pass() {
+	local restrict=/proc/sys/crypto/af_alg_restrict
+	[ -n "${HOST:-}" ] || [ ! -e $restrict ] || echo 0 > $restrict
 	"$PROGRAMS/crc" 2> "$WORK/client.log" || fail "no CRC32C of the kernel's"
 }
 
