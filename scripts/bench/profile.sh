@@ -23,6 +23,7 @@ OUT=${OUT:-$TOP/bench}
 mark=51a70000		# where the program mark begins
 unit=instructions
 [ -z "${NATIVE:-}" ] || unit=ns
+FPDU=1428		# bytes of payload in one at MTU 1500, about
 FREQUENCY=5000		# samples a second of each processor
 
 # Of the two dumps the first is that of FEW. A function is named by the last symbol at or
@@ -95,6 +96,17 @@ profile() {		# DRIVER
 	by_function "$dir" $((many - few)) | sed "s/^/$1,/" >> "$OUT/profile.csv"
 }
 
+# parts: of the messages of our device
+parts() {
+	local size
+	IFS=: read -r _ size _ _ <<< "$ROW"
+	echo "$ROW of our device, CRC off"
+	{ head -n 1 "$OUT/profile.csv"; grep '^mpa,' "$OUT/profile.csv"; } > "$BUILD/profile/mpa.csv"
+	find "$BUILD/module-$(guest_release)/drivers" -name '*.o' -exec nm -A {} + |
+		awk -v unit="$unit" -v fpdus=$(((size + FPDU - 1) / FPDU)) \
+			-f "$TOP/scripts/bench/parts.awk" - "$BUILD/profile/mpa.csv"
+}
+
 if [ -n "${NATIVE:-}" ]; then
 	GUEST_PACK=$(UM=1 "$TOP/scripts/vm/kernel.sh")
 	export GUEST_PACK
@@ -105,6 +117,8 @@ echo "who,function,$unit" > "$OUT/profile.csv"
 for who in $WHO; do
 	profile "$who"
 done
+echo
+[[ " $WHO " != *" mpa "* ]] || parts
 echo
 awk -F , -v lines="$FUNCTIONS" -v unit="$unit" '
 	function most(name,   best, i) {
