@@ -52,10 +52,7 @@ FNR > 1 {
 }
 
 function line(name, value) {
-	if (fpdus > 1)
-		printf "%-36s%12.0f%12.0f\n", name, value, value / fpdus
-	else
-		printf "%-36s%12.0f\n", name, value
+	printf "%-36s%12.0f%s\n", name, value, fpdus > 1 ? sprintf("%12.0f", value / fpdus) : ""
 }
 
 # The largest first, of those that begin as PATTERN says; what is below a hundredth is left out
@@ -73,7 +70,7 @@ function lines(pattern,    best, part) {
 }
 
 END {
-	printf fpdus > 1 ? "%-36s%12s%12s\n" : "%-36s%12s\n", unit, "a message", "an FPDU"
+	printf "%-36s%12s%s\n", unit, "a message", fpdus > 1 ? "     an FPDU" : ""
 	line("the kernel, both ends", kernel)
 	line("the driver", own)
 	lines("^  ")
