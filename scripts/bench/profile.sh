@@ -56,8 +56,8 @@ split_samples() {
 				time = $1 + 0
 				for (i = n; i && time < mark[i]; i--)
 					;
-				if (i == 2 || i == 3)
-					print substr(zeros $2, length($2) + 1), ns > (out i - 1)
+				if (i == 1 || i == 2)
+					print substr(zeros $2, length($2) + 1), ns > (out i)
 			}'
 }
 
