@@ -52,7 +52,7 @@ FNR > 1 {
 }
 
 function line(name, value) {
-	printf "%-36s%12.0f%s\n", name, value, fpdus > 1 ? sprintf("%12.0f", value / fpdus) : ""
+	printf "%-36s%12.0f%s\n", name, value, (fpdus > 1 ? sprintf("%12.0f", value / fpdus) : "")
 }
 
 # The largest first, of those that begin as PATTERN says; what is below a hundredth is left out
@@ -70,7 +70,7 @@ function lines(pattern,    best, part) {
 }
 
 END {
-	printf "%-36s%12s%s\n", unit, "a message", fpdus > 1 ? "     an FPDU" : ""
+	printf "%-36s%12s%s\n", unit, "a message", (fpdus > 1 ? "     an FPDU" : "")
 	line("the kernel, both ends", kernel)
 	line("the driver", own)
 	lines("^  ")
