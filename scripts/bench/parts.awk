@@ -4,25 +4,41 @@
 # objects: a function of the driver is of the part that its file is. What is in line counts
 # with who calls it. N is how many FPDUs a message has.
 
-# The kernel's, by name; the first that fits
+# Beginnings of names of the kernel's functions
+BEGIN {
+	copies = "^(__)?(mem(cpy|set|move)|copy_(user|to|from|page)|_copy_|clear_page|rep_movs)"
+	tcp = "^_*(tcp|inet_csk|sk_stream|inet6?_(send|recv))"
+	net = "^_*(ip6?|inet|fib|dst|ipv4|nf|neigh|eth|veth|dev|netif|netdev|net_rx|napi|gro|" \
+		"process_backlog|enqueue_to_backlog|skb|kfree_skb|consume_skb|alloc_skb|build_skb|" \
+		"sock|sk|release_sock|lock_sock|qdisc|validate_xmit|csum|do_csum|rt_|e1000|loopback)"
+	memory = "^_*(kmem|kmalloc|kfree|slab|alloc_pages|get_page|free_|page_|folio|put_page|" \
+		"rmqueue|cmpxchg|memcg|mem_cgroup|refill|obj_)"
+	uverbs = "^_*(ib_|uverbs|rdma_|ucma)"
+	entry = "^(entry|syscall|do_syscall|ksys|vfs|x64_sys|__x64|fput|fget|fdget|poll|do_poll|" \
+		"sys_|exit_to|irqentry|asm_|handle_syscall|userspace|interrupt_end|stub|segv)"
+	sched = "sched|wake|queue_work|worker|work|task|rq|switch|timer|tick|rcu|irq|lock|mutex|" \
+		"futex|clock|time|cpu|preempt|load_avg|runnable|entity|vruntime|idle|signals|smp|ipi"
+}
+
+# part_of NAME: the first that fits
 function part_of(name) {
 	if (name ~ /^\(/)
 		return "~" substr(name, 2, length(name) - 2)
-	if (name ~ /^(__)?(mem(cpy|set|move)|copy_(user|to|from|page)|_copy_|clear_page|rep_movs|crc32)/)
-		return name ~ /crc/ ? "CRC" : "copies of the kernel"
-	if (name ~ /^_*(tcp|inet_csk|sk_stream|inet6?_(send|recv))/)
+	if (name ~ /^_*crc32/)
+		return "CRC"
+	if (name ~ copies)
+		return "copies of the kernel"
+	if (name ~ tcp)
 		return "TCP"
-	if (name ~ /^_*(ip6?|inet|fib|dst|ipv4|nf|neigh|eth|veth|dev|netif|netdev|net_rx|napi|process_backlog|enqueue_to_backlog|skb|kfree_skb|consume_skb|alloc_skb|build_skb|sock|sk|release_sock|lock_sock|napi|gro|qdisc|validate_xmit|csum|do_csum|rt_|e1000|loopback)/)
+	if (name ~ net)
 		return "IP, devices, buffers"
-	if (name ~ /^_*(kmem|kmalloc|kfree|slab|alloc_pages|get_page|free_|page_|folio|put_page|rmqueue|cmpxchg|memcg|mem_cgroup|refill|obj_)/)
+	if (name ~ memory)
 		return "memory of the kernel"
-	if (name ~ /^(ib_|uverbs|ib_uverbs|rdma_|ucma)/ || name ~ /\[(ib_|rdma_u|rdma_cm|iw_cm)/)
+	if (name ~ uverbs)
 		return "system call: uverbs"
-	if (name ~ /^(entry|syscall|do_syscall|ksys|vfs|x64_sys|__x64|fput|fget|fdget|poll|do_poll|sys_|exit_to|irqentry|asm_|handle_syscall|userspace|interrupt_end|stub|segv)/)
+	if (name ~ entry)
 		return "system call: entry and files"
-	if (name ~ /(sched|wake|queue_work|worker|work|task|rq|switch|timer|tick|rcu|softirq|irq|lock|mutex|futex|clock|time|cpu|preempt|load_avg|runnable|entity|vruntime|idle|unblock|block_signals|smp|ipi|sig)/)
-		return "scheduler, locks, interrupts"
-	return "the rest of the kernel"
+	return name ~ sched ? "scheduler, locks, interrupts" : "the rest of the kernel"
 }
 
 FILENAME == ARGV[ARGC - 2] {
