@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# guest.sh DRIVER MODULE.KO [sweep]: (in a guest, or on a real machine with HOST) measures what plan
-# DRIVER names,
-# and sweep DRIVER if that is asked for, in one boot. Prints "@ ROW VALUE" for each,
+# guest.sh DRIVER MODULE.KO [sweep]: (in a guest, or on a real machine with HOST) measures what
+# plan DRIVER names, and sweep DRIVER if that is asked for, in one boot. Prints "@ ROW VALUE" for each,
 # VALUE "failed" where there is none, and after that why; and "% ROW PERCENT VALUE"
 # for the distribution of a latency. The hosts and the cable are those of the
 # end-to-end scenarios.

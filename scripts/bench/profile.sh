@@ -45,7 +45,7 @@ split_samples() {
 	local dir=$1 marks
 	marks=$(find "$dir" -name 'mark.*' -printf '%T@\n' | sort -n | paste -sd ' ')
 	{
-		echo "0000000060000000 T (no_function)"
+		echo "0000000000000000 T (programs)"
 		echo "0000100000000000 T (programs)"
 		echo "ffff800000000000 T (host)"
 	} >> "$dir/symbols"
