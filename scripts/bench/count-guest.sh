@@ -5,6 +5,7 @@
 # Prints "@ ROW INSTRUCTIONS". A ROW is OP:SIZE:FEW:MANY; the cost is that of the
 # messages by which a run of MANY exceeds one of FEW, so starting and ending cancel. That
 # of a latency is the median of MANY round trips.
+# With POLL, programs poll.
 # With MARK, a program, that is run before, between and after the runs of FEW and of MANY,
 # whatever the row; and the kernel's symbols are left in /out (profile.sh).
 # shellcheck disable=SC2034,SC2153 # shared with the scenarios' lib.sh
@@ -46,7 +47,7 @@ once() {
 		args=(-R -F -p "$PORT" -s "$size" -n "$n")
 		case $op in
 		write_*) ;;
-		*) args+=(-e) ;;
+		*) [ -n "${POLL:-}" ] || args+=(-e) ;;
 		esac
 		case $op in
 		*_bw) args+=(-t 16 -Q 1 -N) ;;	# -N: its search for a peak is quadratic

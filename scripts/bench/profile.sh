@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # profile.sh: which functions of the kernel the instructions of a message are in, for our
-# device beside siw: those of both ends, counted one by one by a plugin of qemu's.
+# device beside siw: those of both ends, counted one by one by a plugin of qemu's. With
+# NATIVE=1 the nanoseconds instead, in a User-mode Linux that perf(1) samples.
 # Documentation/benchmarks.rst.
 #
 # From the environment: ROW (OP:SIZE:FEW:MANY, as in count.sh), WHO (mpa siw; also rxe),
 # FUNCTIONS (50), CPUS (1: the processor's clock counts instructions too; 2: for programs that
-# poll at both ends, ib_write_lat), CABLE (veth; or card), OUT (bench).
+# poll at both ends, ib_write_lat), CABLE (veth; or card), NATIVE (1), OUT (bench).
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -20,6 +21,10 @@ CPUS=${CPUS:-1}
 CABLE=${CABLE:-veth}
 OUT=${OUT:-$TOP/bench}
 mark=51a70000		# where the program mark begins
+unit=instructions
+[ -z "${NATIVE:-}" ] || unit=ns
+FPDU=1428		# bytes of payload in one at MTU 1500, about
+FREQUENCY=5000		# samples a second of each processor
 
 # Of the two dumps the first is that of FEW. A function is named by the last symbol at or
 # before a block's address; addresses are of one length, so their order is that of text.
@@ -34,19 +39,55 @@ by_function() {		# DIR MESSAGES
 		END { for (name in sum) printf "%s,%.1f\n", name, sum[name] / n }'
 }
 
-profile() {		# DRIVER
-	local dir few many ko mode=(-i)
-	IFS=: read -r _ _ few many <<< "$ROW"
+# split_samples DIR: count.1 and count.2, what lies between the guest's marks, from perf's
+# samples. Host functions and those of programs are one sum each, behind all others.
+split_samples() {
+	local dir=$1 marks
+	marks=$(find "$dir" -name 'mark.*' -printf '%T@\n' | sort -n | paste -sd ' ')
+	{
+		echo "0000000000000000 T (programs)"
+		echo "0000100000000000 T (programs)"
+		echo "ffff800000000000 T (host)"
+	} >> "$dir/symbols"
+	perf script -i "$dir/perf.data" -F time,ip 2> "$dir/perf.log" |
+		awk -v marks="$marks" -v ns=$((1000000000 / FREQUENCY)) -v out="$dir/count." '
+			BEGIN { n = split(marks, mark, " "); zeros = "0000000000000000" }
+			{
+				time = $1 + 0
+				for (i = n; i && time < mark[i]; i--)
+					;
+				if (i == 1 || i == 2)
+					print substr(zeros $2, length($2) + 1), ns > (out i)
+			}'
+}
+
+# run_row DIR DRIVER MODULE: has it measured, and leaves symbols, count.1 and count.2 in DIR
+run_row() {
+	local dir=$1 mode=(-i)
+	if [ -n "${NATIVE:-}" ]; then
+		perf record -q -e cpu-clock -F $FREQUENCY -k CLOCK_REALTIME -o "$dir/perf.data" -- \
+			"$TOP/scripts/vm/um.sh" -t 600 -o "$dir" -- \
+			env POLL=1 CABLE="$CABLE" MARK="mktemp -q /out/mark.XXXXXX" \
+			scripts/bench/count-guest.sh "$2" "$3" "$ROW" > "$dir/log" || true
+		split_samples "$dir"
+		return
+	fi
 	[ "$CPUS" = 1 ] || mode=(-c "$CPUS")
+	"$TOP/scripts/vm/run.sh" "${mode[@]}" -n -t 1200 -o "$dir" \
+		-p "$BUILD/bench/profile.so,out=$dir/count,mark=$mark" -- \
+		env CABLE="$CABLE" MARK="$BUILD/bench/mark" \
+		scripts/bench/count-guest.sh "$2" "$3" "$ROW" > "$dir/log" || true
+}
+
+profile() {		# DRIVER
+	local dir few many ko
+	IFS=: read -r _ _ few many <<< "$ROW"
 	ko=$(module_of "$1")
 	dir=$BUILD/profile/$1
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	step "counting for $1, $ROW (a minute or two)"
-	"$TOP/scripts/vm/run.sh" "${mode[@]}" -n -t 1200 -o "$dir" \
-		-p "$BUILD/bench/profile.so,out=$dir/count,mark=$mark" -- \
-		env CABLE="$CABLE" MARK="$BUILD/bench/mark" \
-		scripts/bench/count-guest.sh "$1" "$ko" "$ROW" > "$dir/log" || true
+	run_row "$dir" "$1" "$ko"
 	if [ ! -e "$dir/count.2" ]; then
 		cat "$dir/log" >&2
 		die "$1: $ROW could not be measured"
@@ -55,14 +96,31 @@ profile() {		# DRIVER
 	by_function "$dir" $((many - few)) | sed "s/^/$1,/" >> "$OUT/profile.csv"
 }
 
+# parts: of the messages of our device
+parts() {
+	local size
+	IFS=: read -r _ size _ _ <<< "$ROW"
+	echo "$ROW of our device, CRC off"
+	{ head -n 1 "$OUT/profile.csv"; grep '^mpa,' "$OUT/profile.csv"; } > "$BUILD/profile/mpa.csv"
+	find "$BUILD/module-$(guest_release)/drivers" -name '*.o' -exec nm -A {} + |
+		awk -v unit="$unit" -v fpdus=$(((size + FPDU - 1) / FPDU)) \
+			-f "$TOP/scripts/bench/parts.awk" - "$BUILD/profile/mpa.csv"
+}
+
+if [ -n "${NATIVE:-}" ]; then
+	GUEST_PACK=$(UM=1 "$TOP/scripts/vm/kernel.sh")
+	export GUEST_PACK
+fi
 make -s -C "$TOP/scripts/bench" OUT="$BUILD/bench" MARK=$mark
 mkdir -p "$OUT"
-echo who,function,instructions > "$OUT/profile.csv"
+echo "who,function,$unit" > "$OUT/profile.csv"
 for who in $WHO; do
 	profile "$who"
 done
 echo
-awk -F , -v lines="$FUNCTIONS" '
+[[ " $WHO " != *" mpa "* ]] || parts
+echo
+awk -F , -v lines="$FUNCTIONS" -v unit="$unit" '
 	function most(name,   best, i) {
 		for (i = 1; i <= drivers; i++)
 			if (value[who[i], name] > best)
@@ -75,7 +133,7 @@ awk -F , -v lines="$FUNCTIONS" '
 	$2 ~ /\[(rdma_mpa|siw|rdma_rxe)\]$/ { own[$1] += $3 }
 	END {
 		row = "%-44s"
-		printf row, "instructions a message"
+		printf row, unit " a message"
 		for (i = 1; i <= drivers; i++)
 			printf "%10s", who[i]
 		printf "\n" row, "all of the kernel"

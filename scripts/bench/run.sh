@@ -8,8 +8,8 @@
 # SIZES (65536 1048576), SMALL (64 4096; 0 leaves out all that is small), SWEEP (64 to
 # 1048576; 0 leaves the pictures' points out), WINDOW (2, the seconds a bandwidth is
 # measured), OUT (bench), HOST (between that host and this one, by ssh; hosts.sh), NATIVE (1:
-# in a User-mode Linux, by the processor itself). Fails only when something could not be
-# measured.
+# in a User-mode Linux, by the processor itself), PUBLISH (1: the table goes to
+# Documentation/benchmarks.rst). Fails only when something could not be measured.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -143,6 +143,23 @@ count_gaps() {
 	[ $gaps = 0 ]
 }
 
+# The table in place of the last one, between two comments that name it.
+publish() {
+	local doc=$TOP/Documentation/benchmarks.rst name="make bench"
+	[ -z "${NATIVE:-}" ] || name="make bench-native"
+	awk -v name="$name" -v table="$OUT/table.txt" '
+		$0 == ".. end of " name { skip = 0 }
+		!skip
+		$0 == ".. " name {
+			print "\n::\n"
+			while ((getline line < table) > 0)
+				print line == "" ? "" : "    " line
+			print ""
+			skip = 1
+		}' "$doc" > "$OUT/benchmarks.rst"
+	mv "$OUT/benchmarks.rst" "$doc"
+}
+
 if [ -n "${HOST:-}" ]; then
 	[ "$(id -u)" = 0 ] || die "not root: we make a device on this host and on $HOST"
 	machine=()
@@ -164,6 +181,7 @@ awk -f "$TOP/scripts/bench/table.awk" -v rounds="$ROUNDS" "$OUT/plan" \
 	"$OUT/results.csv" >> "$OUT/table.txt" || status=$?
 echo
 cat "$OUT/table.txt"
+[ -z "${PUBLISH:-}" ] || publish
 count_gaps || status=1
 "$TOP/scripts/bench/pictures.sh" "$OUT" || status=1
 step "$(since_start) minutes; values: ${OUT#"$TOP"/}/results.csv"

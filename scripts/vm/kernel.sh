@@ -209,10 +209,11 @@ choose_um() {
 	filter='s/"movq $\(__get_kernel_nofault_faulted_%=\),%1\\n"/"movabsq $\1,%q0\\nmovq %q0,%1\\n"/'
 	filter+=';s/"=r" (_faulted)/"=\&r" (_faulted)/'
 	filtered=arch/x86/um/shared/sysdep/faultinfo_64.h
+	mkdir -p "$cache"
 	archive=$(newest_archive)
 	if [ -z "$archive" ]; then
 		step "fetching $name (150 MB)"
-		mkdir -p "$cache" "$BUILD/vm/source"
+		mkdir -p "$BUILD/vm/source"
 		(cd "$BUILD/vm/source" && run_logged "$BUILD/vm/source.log" \
 			"$TOP/scripts/vm/suite.sh" trixie \
 			apt-get -qq -o APT::Sandbox::User=root download "$name")
