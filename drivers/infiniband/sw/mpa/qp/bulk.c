@@ -1,73 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Bulk is the worker's.
+ * Which messages the worker sends, and which a doorbell or a tasklet sends in its place.
  *
- * A doorbell sends by itself, which saves a wake-up. But the task that rings it has
- * the socket while it waits for its share of the processor, beside programs that poll,
- * and could post the next message while another CPU encodes this one. So it sends
- * RNIC_INLINE_MAX octets and leaves the rest to the worker. While that is at work
- * doorbells have nothing to do: it looks at the send queue again before it stops.
+ * User space. A doorbell sends by itself, which saves a wake-up. But the task that rings it has the
+ * socket while it waits for its share of the processor, beside programs that poll, and could post
+ * the next message while another CPU encodes this one. So it sends RNIC_INLINE_MAX bytes and leaves
+ * the rest to the worker. While the worker is at it (rnic_qp.bulk) doorbells have nothing to do,
+ * because it looks at the send queue again before it stops.
  *
- * A program with one large message at a time gains nothing, and pays the wake-up. It
- * looks the same but for this: the worker finds no other work request before it stops.
- * Then the next large doorbells send all there is, twice as many each time. (A list that
- * is posted in one go counts as several.) But the worker may also have kept the program
- * from its processor. So with messages large enough this ends when one is posted while
- * the completion of another lies unread, or was not asked for.
+ * Kernel consumers. The worker can always send what they post, and goes on beside the consumer,
+ * which posts more meanwhile. But its wake-up is most of the time that a small request takes when
+ * nothing follows. So if the worker finds one post only, a tasklet sends the next 1, 3, 7 and up to
+ * SOFT_MAX of them, before the worker is tried again.
  */
 #include "core/dev.h"
-#include "qp/cq.h"
 #include "qp/qp.h"
 #include "tcp/stream.h"
 
-/* Octets whose encoding takes ten times as long as to wake the worker. */
-#define WORTH_IT	(64 * 1024)
-
-/*
- * Did the program post this before it had all back, or had asked for it? Not asked of
- * messages for which waking the worker would be no small part of the cost.
- */
-static bool posts_ahead(const struct rnic_qp *qp)
-{
-	const struct rnic_wqe *last = &qp->tx.wqe;
-
-	return last->len >= WORTH_IT &&
-	       (!(last->flags & RNIC_WQE_SIGNALED) || rnic_cq_unread(qp->scq));
-}
+#define SOFT_MAX	64U
 
 /**
  * rnic_bulk_doorbell() - send what is not the worker's
  * @qp:	queue pair that may send
  * @s:	its socket, locked
  *
- * Return: the worker is needed.
+ * Return: true when the worker is needed.
  */
 bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s)
 {
-	struct rnic_tx *tx = &qp->tx;
-	u32 start = tx->mpa.pos;
-
-	if (tx->alone && posts_ahead(qp))
-		rnic_tx_learn(tx, false);
-	if (rnic_tx_run(qp, s, tx->alone ? RNIC_WORK_MAX : RNIC_INLINE_MAX, true)) {
-		tx->bulk_from = qp->sent_tail;
-		WRITE_ONCE(qp->bulk, true);
-		return true;
-	}
-	if (tx->alone && tx->mpa.pos - start > RNIC_INLINE_MAX)
-		tx->alone--;
-	return false;
-}
-
-/* The worker has sent all it found. Doorbells are on their own again. */
-static void end_bulk(struct rnic_qp *qp)
-{
-	struct rnic_tx *tx = &qp->tx;
-
-	rnic_tx_learn(tx, qp->sent_tail == tx->bulk_from);
-	WRITE_ONCE(qp->bulk, false);
-	/* Say so, then look once more: pairs with rnic_bulk_is_on(). */
-	smp_mb();
+	if (!rnic_tx_run(qp, s, RNIC_INLINE_MAX, true))
+		return false;
+	WRITE_ONCE(qp->bulk, true);
+	return true;
 }
 
 /**
@@ -75,7 +39,7 @@ static void end_bulk(struct rnic_qp *qp)
  * @qp:	queue pair that may send
  * @s:	its socket, locked
  *
- * Return: it stopped for fairness only.
+ * Return: true when it stopped for fairness only.
  */
 bool rnic_bulk_work(struct rnic_qp *qp, struct rnic_sock *s)
 {
@@ -84,7 +48,10 @@ bool rnic_bulk_work(struct rnic_qp *qp, struct rnic_sock *s)
 	/* With TCP full there will be RNIC_SOCK_SPACE. */
 	if (!qp->bulk || again || !rnic_sock_room(s))
 		return again;
-	end_bulk(qp);
+	/* All is sent, and doorbells send again. */
+	WRITE_ONCE(qp->bulk, false);
+	/* Say so, then look once more: pairs with rnic_bulk_is_on(). */
+	smp_mb();
 	return rnic_tx_run(qp, s, RNIC_WORK_MAX, false);
 }
 
@@ -92,7 +59,7 @@ bool rnic_bulk_work(struct rnic_qp *qp, struct rnic_sock *s)
  * rnic_bulk_stop() - the connection ends, and the worker sends no more
  * @qp:	queue pair, socket locked
  *
- * What is posted from now on is looked for by rnic_qp_flush().
+ * rnic_qp_flush() looks for what is posted from now on.
  */
 void rnic_bulk_stop(struct rnic_qp *qp)
 {
@@ -108,12 +75,19 @@ static u32 take_posts(struct rnic_qp *qp)
 	return posts;
 }
 
+/* The worker sent @posts. With one at a time its wake-up does not pay. */
+static void learn_posts(struct rnic_tx *tx, u32 posts)
+{
+	tx->soft_last = posts == 1 ? min(2 * tx->soft_last + 1, SOFT_MAX) : 0;
+	WRITE_ONCE(tx->soft_left, tx->soft_last);
+}
+
 /**
  * rnic_post_work() - the worker sends what kernel consumers posted
  * @qp:	queue pair that may send
  * @s:	its socket, locked
  *
- * Return: it stopped for fairness only.
+ * Return: true when it stopped for fairness only.
  */
 bool rnic_post_work(struct rnic_qp *qp, struct rnic_sock *s)
 {
@@ -121,7 +95,7 @@ bool rnic_post_work(struct rnic_qp *qp, struct rnic_sock *s)
 	u32 posts = take_posts(qp);
 
 	if (posts)
-		rnic_tx_learn(&qp->tx, posts == 1);
+		learn_posts(&qp->tx, posts);
 	return again;
 }
 
@@ -138,8 +112,8 @@ bool rnic_post_now(struct rnic_qp *qp, struct rnic_sock *s)
 	struct rnic_tx *tx = &qp->tx;
 
 	rnic_stat_inc(qp->dev, RNIC_STAT_DOORBELLS);
-	if (tx->alone)
-		WRITE_ONCE(tx->alone, tx->alone - 1);
+	if (tx->soft_left)
+		WRITE_ONCE(tx->soft_left, tx->soft_left - 1);
 	take_posts(qp);
 	/* In SQD the worker waits for the last send to go. */
 	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || rnic_qp_failed(qp) ||

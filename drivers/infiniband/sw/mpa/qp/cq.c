@@ -160,25 +160,6 @@ void rnic_cq_upcall(struct rnic_cq *cq)
 }
 
 /**
- * rnic_cq_unread() - did user space leave the newest completion unread?
- * @cq:		a user's CQ
- *
- * Any context.
- *
- * Return: it did.
- */
-bool rnic_cq_unread(struct rnic_cq *cq)
-{
-	unsigned long flags;
-	bool unread;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	unread = rnic_cq_ring_unread(&cq->ring, 0);
-	spin_unlock_irqrestore(&cq->lock, flags);
-	return unread;
-}
-
-/**
  * rnic_cq_forget() - take out what a queue pair completed, because it goes
  * @cq:		the CQ; nothing happens to a user's
  * @qp:		the queue pair, which completes no more

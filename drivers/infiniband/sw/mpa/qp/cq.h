@@ -51,7 +51,6 @@ static inline struct rnic_cq *rnic_cq(struct ib_cq *ibcq)
 int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe,
 		 bool solicited);
 void rnic_cq_upcall(struct rnic_cq *cq);
-bool rnic_cq_unread(struct rnic_cq *cq);
 void rnic_cq_watch(struct rnic_cq *cq);
 void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
 

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Posting. Kernel consumers hand over work requests, in any context; user space
- * fills its mapped ring and only rings the doorbell, which arrives as a post of
- * nothing.
+ * Posting. Kernel consumers hand over work requests, in any context. User space fills its mapped
+ * ring and only rings the doorbell, which arrives as a post of nothing.
  *
- * Who sends what a kernel consumer posts? Not the call itself: it may be made under a
- * lock that the consumer's completion handler takes, too, and with interrupts off. The
- * worker can always do it, and goes on beside the consumer, who posts more meanwhile.
- * But its wake-up is most of the time that a small request takes which nothing follows.
- * That is told as with bulk (bulk.c): if the worker finds one post only, what is posted
- * next is sent by a tasklet, that is as soon as softirqs may run, mostly before the call
- * returns; 1, 3, 7 and up to 64 times, before the worker is tried again.
+ * ib_post_send() must not transmit by itself: it may be called under a lock that the consumer's
+ * completion handler takes too, and with interrupts off. The worker transmits, or a tasklet, as
+ * soon as softirqs may run, which is mostly before the call returns (bulk.c).
  *
- * A QP in the error state still accepts: its worker flushes what it finds.
+ * A queue pair in the error state still accepts: its worker flushes what it finds.
  */
 #include <linux/interrupt.h>
 
@@ -46,7 +41,7 @@ static int push_sends(struct rnic_qp *qp, const struct ib_send_wr *wr,
  */
 static void have_posts_sent(struct rnic_qp *qp)
 {
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !READ_ONCE(qp->tx.alone) || irqs_disabled()) {
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !READ_ONCE(qp->tx.soft_left) || irqs_disabled()) {
 		rnic_qp_kick(qp);
 		return;
 	}

@@ -83,11 +83,9 @@ enum rnic_tx_msg {
  * @unseen:	this doorbell was for Reads only, of which no completion will be seen
  * @reads:	such doorbells since one waited in vain
  * @patience:	@run, or @reads, above which company is waited for
- * @alone:	large doorbells from now on that send all there is; of a kernel consumer,
- *		runs of @soft that send
- * @alone_next:	how many they were
+ * @soft_left:	runs of @soft that send before the worker is tried again; of a kernel consumer
+ * @soft_last:	how many they were when it was tried last
  * @posts:	rnic_qp.posts when somebody looked for something to send
- * @bulk_from:	rnic_qp.sent_tail when the worker got to work
  * @broken:	TCP said that there is no connection any more
  * @emss:	segment size of this burst, a multiple of 4
  * @seg_used:	bytes in the segment that the next FPDU would join
@@ -120,10 +118,9 @@ struct rnic_tx {
 	bool unseen;
 	u32 reads;
 	u32 patience;
-	u32 alone;
-	u32 alone_next;
+	u32 soft_left;
+	u32 soft_last;
 	u32 posts;
-	u32 bulk_from;
 	bool broken;
 	u32 emss;
 	u32 seg_used;
@@ -270,19 +267,6 @@ static inline struct rnic_qp *rnic_qp(struct ib_qp *ibqp)
 static inline enum ib_qp_state rnic_qp_state(const struct rnic_qp *qp)
 {
 	return READ_ONCE(qp->state);
-}
-
-#define RNIC_ALONE_MAX	64U
-
-/*
- * The worker sent what was posted, or would have had enough to do. Where it was a single
- * one, it was woken for nothing: the next are sent without it, 1, 3, 7 and up to
- * RNIC_ALONE_MAX of them, before it is tried again.
- */
-static inline void rnic_tx_learn(struct rnic_tx *tx, bool single)
-{
-	tx->alone_next = single ? min(2 * tx->alone_next + 1, RNIC_ALONE_MAX) : 0;
-	WRITE_ONCE(tx->alone, tx->alone_next);
 }
 
 static inline enum rnic_life rnic_qp_life(const struct rnic_qp *qp)
