@@ -39,7 +39,7 @@ static DEFINE_MUTEX(devs_lock);
 static LIST_HEAD(devs);
 
 /* Caller holds the list's lock. Those without a network device do not count. */
-static struct rnic_dev *find(const struct net_device *ndev)
+static struct rnic_dev *find_dev(const struct net_device *ndev)
 {
 	struct rnic_dev *dev;
 
@@ -99,7 +99,7 @@ struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev)
 	struct rnic_dev *dev;
 
 	mutex_lock(&devs_lock);
-	dev = find(ndev);
+	dev = find_dev(ndev);
 	if (dev && !ib_device_try_get(&dev->ibdev))
 		dev = NULL;
 	mutex_unlock(&devs_lock);
@@ -119,7 +119,7 @@ void rnic_dev_put(struct rnic_dev *dev)
  * Unlike ib_unregister_device_queued() also one that is on its way to another namespace, and
  * not to be had meanwhile: ib_core waits for that, and for a registration that goes on.
  */
-static void unregister(struct work_struct *work)
+static void unregister_dev(struct work_struct *work)
 {
 	struct rnic_dev *dev = container_of(work, struct rnic_dev, unregister);
 
@@ -139,7 +139,7 @@ void rnic_dev_forget_netdev(const struct net_device *ndev)
 	struct rnic_dev *dev;
 
 	mutex_lock(&devs_lock);
-	dev = find(ndev);
+	dev = find_dev(ndev);
 	if (dev) {
 		rnic_port_detach(dev);
 		get_device(&dev->ibdev.dev);
@@ -149,7 +149,7 @@ void rnic_dev_forget_netdev(const struct net_device *ndev)
 }
 
 /* Take a device out of the list: a dead one, or any. */
-static struct rnic_dev *unlist(bool any)
+static struct rnic_dev *unlist_dev(bool any)
 {
 	struct rnic_dev *dev, *found = NULL;
 
@@ -168,7 +168,7 @@ static void remove_devs(bool any)
 {
 	struct rnic_dev *dev;
 
-	while ((dev = unlist(any))) {
+	while ((dev = unlist_dev(any))) {
 		ib_unregister_device(&dev->ibdev);
 		rnic_cm_dev_release(dev);
 		flush_work(&dev->unregister);
@@ -272,7 +272,7 @@ static const struct ib_device_ops ib_ops = {
 };
 
 /* Everything but the network device. */
-static struct rnic_dev *dev_alloc(void)
+static struct rnic_dev *alloc_dev(void)
 {
 	struct rnic_dev *dev = ib_alloc_device(rnic_dev, ibdev);
 	struct ib_device *ibdev;
@@ -289,7 +289,7 @@ static struct rnic_dev *dev_alloc(void)
 	rnic_settings_init(&dev->set);
 	rnic_cm_dev_init(dev);
 	INIT_LIST_HEAD(&dev->node);
-	INIT_WORK(&dev->unregister, unregister);
+	INIT_WORK(&dev->unregister, unregister_dev);
 	ibdev->node_type = RDMA_NODE_RNIC;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_possible_cpus();
@@ -309,7 +309,7 @@ free_dev:
 }
 
 /* With a GID and a node GUID that none of our others has. */
-static int attach(struct rnic_dev *dev, struct net_device *ndev)
+static int attach_netdev(struct rnic_dev *dev, struct net_device *ndev)
 {
 	int ret = rnic_port_attach(dev, ndev);
 	u32 salt = 0;
@@ -320,14 +320,14 @@ static int attach(struct rnic_dev *dev, struct net_device *ndev)
 }
 
 /* Attach and enlist, unless the network device has one of ours already. */
-static int enlist(struct rnic_dev *dev, struct net_device *ndev)
+static int enlist_dev(struct rnic_dev *dev, struct net_device *ndev)
 {
 	int ret = -EEXIST;
 
 	rtnl_lock();
 	mutex_lock(&devs_lock);
-	if (!find(ndev))
-		ret = attach(dev, ndev);
+	if (!find_dev(ndev))
+		ret = attach_netdev(dev, ndev);
 	if (!ret) {
 		get_device(&dev->ibdev.dev);
 		list_add_tail(&dev->node, &devs);
@@ -342,7 +342,7 @@ static int enlist(struct rnic_dev *dev, struct net_device *ndev)
  * makes sure that either rnic_dev_forget_netdev() sees us registered or we see
  * that it was there.
  */
-static int catch_up(struct rnic_dev *dev)
+static int catch_up_events(struct rnic_dev *dev)
 {
 	int ret = 0;
 
@@ -377,10 +377,10 @@ int rnic_dev_create(const char *name, struct net_device *ndev)
 	int ret;
 
 	remove_devs(false);
-	dev = dev_alloc();
+	dev = alloc_dev();
 	if (!dev)
 		return -ENOMEM;
-	ret = enlist(dev, ndev);
+	ret = enlist_dev(dev, ndev);
 	if (ret)
 		goto dealloc;
 	/* From here others may take the device down at any moment. */
@@ -393,7 +393,7 @@ int rnic_dev_create(const char *name, struct net_device *ndev)
 		put_device(&dev->ibdev.dev);
 		goto dealloc;
 	}
-	ret = catch_up(dev);
+	ret = catch_up_events(dev);
 	if (ret)
 		ib_unregister_device(&dev->ibdev);
 	put_device(&dev->ibdev.dev);

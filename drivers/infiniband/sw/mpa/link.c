@@ -13,7 +13,7 @@
 #include "device.h"
 
 /* Does TCP over this kind of network device reach other hosts, or us? */
-static bool suitable(const struct net_device *ndev)
+static bool is_suitable(const struct net_device *ndev)
 {
 	switch (ndev->type) {
 	case ARPHRD_ETHER:
@@ -25,9 +25,9 @@ static bool suitable(const struct net_device *ndev)
 	}
 }
 
-static int newlink(const char *name, struct net_device *ndev)
+static int create_link(const char *name, struct net_device *ndev)
 {
-	if (!suitable(ndev)) {
+	if (!is_suitable(ndev)) {
 		pr_warn_ratelimited("rdma_mpa: no RNIC on %s: type %u\n",
 				    ndev->name, ndev->type);
 		return -EINVAL;
@@ -37,11 +37,10 @@ static int newlink(const char *name, struct net_device *ndev)
 
 static struct rdma_link_ops link_ops = {
 	.type = "mpa",
-	.newlink = newlink,
+	.newlink = create_link,
 };
 
-static void with_device(const struct net_device *ndev,
-			void (*event)(struct rnic_dev *dev))
+static void send_event(const struct net_device *ndev, void (*event)(struct rnic_dev *dev))
 {
 	struct rnic_dev *dev = rnic_dev_find_netdev(ndev);
 
@@ -52,8 +51,7 @@ static void with_device(const struct net_device *ndev,
 }
 
 /* Called under RTNL. */
-static int netdev_event(struct notifier_block *nb, unsigned long event,
-			void *arg)
+static int handle_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(arg);
 
@@ -61,13 +59,13 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
-		with_device(ndev, rnic_port_link_event);
+		send_event(ndev, rnic_port_link_event);
 		break;
 	case NETDEV_CHANGEADDR:
-		with_device(ndev, rnic_dev_address_event);
+		send_event(ndev, rnic_dev_address_event);
 		break;
 	case NETDEV_CHANGENAME:
-		with_device(ndev, rnic_port_rename_event);
+		send_event(ndev, rnic_port_rename_event);
 		break;
 	case NETDEV_UNREGISTER:
 		rnic_dev_forget_netdev(ndev);
@@ -80,7 +78,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 }
 
 static struct notifier_block netdev_nb = {
-	.notifier_call = netdev_event,
+	.notifier_call = handle_netdev_event,
 };
 
 /**

@@ -9,7 +9,7 @@
  * an RCU reader sees can still be held. ib_device_set_netdev() is not for us:
  * siw and rxe take any device found that way for their own.
  *
- * The GID. rdma_cm copies the first octets of the network device's address
+ * The GID. rdma_cm copies the first bytes of the network device's address
  * buffer and looks for a device with this GID: the MAC, then zeros. On kernels
  * before 6.6 that fails for devices without a MAC, lo and tunnels, since nobody
  * finds a GID of zeros. For these we put a tag of our own into the buffer, past
@@ -73,7 +73,7 @@ static void refresh_speed(struct rnic_dev *dev, struct net_device *ndev, link_ks
 }
 
 /* Loopback and tunnels have a carrier, or none to look at, when they are up. */
-static enum ib_port_state port_state(const struct net_device *ndev)
+static enum ib_port_state get_port_state(const struct net_device *ndev)
 {
 	if (!ndev || !netif_running(ndev))
 		return IB_PORT_DOWN;
@@ -124,7 +124,7 @@ static void clear_tag(struct rnic_dev *dev, struct net_device *ndev)
 }
 
 /* Readers do not hold RTNL. */
-static void take_gid(struct rnic_dev *dev, const struct net_device *ndev)
+static void copy_gid(struct rnic_dev *dev, const struct net_device *ndev)
 {
 	spin_lock(&dev->gid_lock);
 	memcpy(&dev->gid, ndev->dev_addr, sizeof(dev->gid));
@@ -173,11 +173,11 @@ int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev)
 	spin_lock_init(&dev->gid_lock);
 	if (!has_mac(ndev))
 		set_tag(dev, ndev, 0);
-	take_gid(dev, ndev);
+	copy_gid(dev, ndev);
 	rnic_port_set_guid(dev);
 	strscpy(dev->ibdev.iw_ifname, ndev->name, IFNAMSIZ);
 	refresh_speed(dev, ndev, __ethtool_get_link_ksettings);
-	dev->port_state = port_state(ndev);
+	dev->port_state = get_port_state(ndev);
 	rcu_assign_pointer(dev->ndev, ndev);
 	return 0;
 }
@@ -197,7 +197,7 @@ bool rnic_port_set_apart(struct rnic_dev *dev, u32 salt)
 
 	if (!set_tag(dev, ndev, salt))
 		return false;
-	take_gid(dev, ndev);
+	copy_gid(dev, ndev);
 	return true;
 }
 
@@ -218,7 +218,7 @@ void rnic_port_detach(struct rnic_dev *dev)
 	netdev_put(ndev, &dev->ndev_tracker);
 }
 
-static void dispatch(struct rnic_dev *dev, enum ib_event_type type)
+static void dispatch_event(struct rnic_dev *dev, enum ib_event_type type)
 {
 	struct ib_event event = {
 		.device = &dev->ibdev,
@@ -229,17 +229,17 @@ static void dispatch(struct rnic_dev *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
-static void look_at_link(struct rnic_dev *dev, link_ksettings_fn get)
+static void refresh_link(struct rnic_dev *dev, link_ksettings_fn get)
 {
 	struct net_device *ndev = rtnl_dereference(dev->ndev);
-	enum ib_port_state state = port_state(ndev);
+	enum ib_port_state state = get_port_state(ndev);
 
 	if (ndev)
 		refresh_speed(dev, ndev, get);
 	if (state == dev->port_state)
 		return;
 	dev->port_state = state;
-	dispatch(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+	dispatch_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
 						IB_EVENT_PORT_ERR);
 }
 
@@ -252,7 +252,7 @@ static void look_at_link(struct rnic_dev *dev, link_ksettings_fn get)
  */
 void rnic_port_link_event(struct rnic_dev *dev)
 {
-	look_at_link(dev, compat_notifier_link_ksettings);
+	refresh_link(dev, compat_notifier_link_ksettings);
 }
 
 /**
@@ -263,7 +263,7 @@ void rnic_port_link_event(struct rnic_dev *dev)
  */
 void rnic_port_link_catch_up(struct rnic_dev *dev)
 {
-	look_at_link(dev, __ethtool_get_link_ksettings);
+	refresh_link(dev, __ethtool_get_link_ksettings);
 }
 
 /**
@@ -279,7 +279,7 @@ bool rnic_port_take_gid(struct rnic_dev *dev)
 	struct net_device *ndev = rtnl_dereference(dev->ndev);
 
 	if (ndev)
-		take_gid(dev, ndev);
+		copy_gid(dev, ndev);
 	return ndev;
 }
 
@@ -291,7 +291,7 @@ bool rnic_port_take_gid(struct rnic_dev *dev)
  */
 void rnic_port_tell_gid(struct rnic_dev *dev)
 {
-	dispatch(dev, IB_EVENT_GID_CHANGE);
+	dispatch_event(dev, IB_EVENT_GID_CHANGE);
 }
 
 /**
@@ -324,7 +324,7 @@ int rnic_port_query(struct ib_device *ibdev, u32 port,
 	struct rnic_dev *dev = rnic_dev(ibdev);
 	struct net_device *ndev = rnic_dev_netdev(dev);
 
-	attr->state = port_state(ndev);
+	attr->state = get_port_state(ndev);
 	attr->phys_state = attr->state == IB_PORT_ACTIVE ?
 			   IB_PORT_PHYS_STATE_LINK_UP :
 			   IB_PORT_PHYS_STATE_DISABLED;

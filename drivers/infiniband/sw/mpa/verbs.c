@@ -26,7 +26,7 @@ static struct ib_ucontext *find_uctx(struct ib_udata *udata)
 	return uctx ? &uctx->ibuc : NULL;
 }
 
-static int respond(struct ib_udata *udata, void *resp, size_t size)
+static int send_response(struct ib_udata *udata, void *resp, size_t size)
 {
 	if (udata->outlen < size)
 		return -EINVAL;
@@ -93,7 +93,7 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 
 	if (!rnic_dev_charge(dev, RNIC_OBJ_UCONTEXT))
 		return -ENOMEM;
-	ret = respond(udata, &resp, sizeof(resp));
+	ret = send_response(udata, &resp, sizeof(resp));
 	if (ret)
 		rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT);
 	return ret;
@@ -133,7 +133,7 @@ static int respond_cq(struct ib_udata *udata, const struct rnic_cq *cq)
 		.cq_key = rnic_rmem_key(&cq->ring.mem),
 	};
 
-	return respond(udata, &resp, sizeof(resp));
+	return send_response(udata, &resp, sizeof(resp));
 }
 
 /**
@@ -166,7 +166,7 @@ static int respond_srq(struct ib_udata *udata, const struct rnic_srq *srq)
 		.srq_key = rnic_rmem_key(&srq->rq.mem),
 	};
 
-	return respond(udata, &resp, sizeof(resp));
+	return send_response(udata, &resp, sizeof(resp));
 }
 
 /**
@@ -206,7 +206,7 @@ static int respond_qp(struct ib_udata *udata, const struct rnic_qp *qp)
 		resp.num_rqe = qp->rq.size;
 		resp.rq_key = rnic_rmem_key(&qp->rq.mem);
 	}
-	return respond(udata, &resp, sizeof(resp));
+	return send_response(udata, &resp, sizeof(resp));
 }
 
 /**
@@ -254,7 +254,7 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, i
 	if (IS_ERR(ibmr) || !udata)
 		return ibmr;
 	resp.stag = ibmr->lkey;
-	ret = respond(udata, &resp, sizeof(resp));
+	ret = send_response(udata, &resp, sizeof(resp));
 	if (!ret)
 		return ibmr;
 	rnic_mr_dereg(ibmr, udata);

@@ -205,7 +205,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 }
 
 /* A consumer that closes twice, or after the peer did, is not wrong. */
-static int to_sqd(struct rnic_qp *qp)
+static int enter_sqd(struct rnic_qp *qp)
 {
 	if (qp->state == IB_QPS_RTS) {
 		WRITE_ONCE(qp->state, IB_QPS_SQD);
@@ -216,7 +216,7 @@ static int to_sqd(struct rnic_qp *qp)
 }
 
 /* The worker may still be at the end of the last life, see finish_reset(). */
-static int to_reset(struct rnic_qp *qp)
+static int enter_reset(struct rnic_qp *qp)
 {
 	if (!rnic_qp_move(qp, RNIC_MOVE_RESET))
 		return -EBUSY;
@@ -242,7 +242,7 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 	lockdep_assert_held(&qp->lock);
 	switch (state) {
 	case IB_QPS_RESET:
-		return to_reset(qp);
+		return enter_reset(qp);
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
 		if (!unused)
@@ -253,7 +253,7 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 		/* Only a connection brings a queue pair there. */
 		return qp->state == IB_QPS_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
-		return to_sqd(qp);
+		return enter_sqd(qp);
 	case IB_QPS_ERR:
 		WRITE_ONCE(qp->state, IB_QPS_ERR);
 		return 0;
@@ -320,7 +320,7 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 
-static enum ib_mtu path_mtu(struct rnic_dev *dev)
+static enum ib_mtu get_path_mtu(struct rnic_dev *dev)
 {
 	struct net_device *ndev = rnic_dev_netdev(dev);
 	enum ib_mtu mtu = IB_MTU_1024;
@@ -354,7 +354,7 @@ int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->cur_qp_state = attr->qp_state;
 	attr->cap = qp->cap;
 	attr->qp_access_flags = READ_ONCE(qp->access);
-	attr->path_mtu = path_mtu(qp->dev);
+	attr->path_mtu = get_path_mtu(qp->dev);
 	attr->port_num = 1;
 	attr->max_rd_atomic = min_t(u32, READ_ONCE(qp->ord), U8_MAX);
 	attr->max_dest_rd_atomic = min_t(u32, READ_ONCE(qp->ird), U8_MAX);

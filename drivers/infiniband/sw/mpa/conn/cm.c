@@ -43,7 +43,7 @@ static int start_tcp(struct rnic_ep *ep)
 	return ret;
 }
 
-static bool pd_fits(const struct mpa_frame *f)
+static bool check_pd_len(const struct mpa_frame *f)
 {
 	return f->pd_len <= MPA_PD_MAX - (f->enhanced ? sizeof(struct mpa_enhanced) : 0);
 }
@@ -74,12 +74,12 @@ static int take_qp(struct rnic_ep *ep, const struct iw_cm_id *cm_id, u32 qpn)
 }
 
 /* What both sides need: a frame that holds the Private Data, and a queue pair. */
-static int prepare(struct rnic_ep *ep, const struct iw_cm_id *cm_id, const struct mpa_frame *f,
-		   const struct iw_cm_conn_param *param)
+static int prepare_endpoint(struct rnic_ep *ep, const struct iw_cm_id *cm_id,
+			    const struct mpa_frame *f, const struct iw_cm_conn_param *param)
 {
 	int ret;
 
-	if (!pd_fits(f))
+	if (!check_pd_len(f))
 		return -EINVAL;
 	ret = take_qp(ep, cm_id, param->qpn);
 	if (ret)
@@ -93,7 +93,7 @@ static int begin_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *para
 
 	set_depths(ep, param);
 	mpa_request(&ep->req, &ep->own, param->private_data_len);
-	ret = prepare(ep, ep->cm_id, &ep->req, param);
+	ret = prepare_endpoint(ep, ep->cm_id, &ep->req, param);
 	if (ret)
 		return ret;
 	rnic_ep_join_qp(ep);
@@ -153,7 +153,7 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 	}
 	set_depths(ep, param);
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, false, param->private_data_len);
-	ret = prepare(ep, cm_id, &ep->rep, param);
+	ret = prepare_endpoint(ep, cm_id, &ep->rep, param);
 	if (ret) {
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 		return ret;
@@ -197,7 +197,7 @@ int rnic_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
  * rnic_cm_reject() - ib_device_ops.iw_reject
  * @cm_id:	made by iw_cm for the request
  * @pd:		Private Data for the peer
- * @pd_len:	octets of it
+ * @pd_len:	bytes of it
  *
  * Context: process.
  * Return: 0, also when the request is gone.

@@ -184,7 +184,7 @@ struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id)
 }
 
 /* Any context; the base reference or another one is held. */
-static void cut(struct rnic_ep *ep, enum mpa_event event)
+static void cut_endpoint(struct rnic_ep *ep, enum mpa_event event)
 {
 	WRITE_ONCE(ep->cut, event);
 	rnic_conn_kick(&ep->conn);
@@ -215,7 +215,7 @@ void rnic_ep_cut_qp(struct rnic_qp *qp)
 
 	spin_lock_bh(&qp->dev->cm.ep_lock);
 	list_for_each_entry(ep, &qp->startups, of_qp)
-		cut(ep, MPA_ON_CONSUMER_GONE);
+		cut_endpoint(ep, MPA_ON_CONSUMER_GONE);
 	spin_unlock_bh(&qp->dev->cm.ep_lock);
 }
 
@@ -233,12 +233,12 @@ void rnic_ep_cut_listener(struct rnic_listener *l)
 
 	spin_lock_bh(&l->dev->cm.ep_lock);
 	list_for_each_entry(ep, &l->silent.eps, place.node[RNIC_CROWD_LISTENER])
-		cut(ep, MPA_ON_CONSUMER_GONE);
+		cut_endpoint(ep, MPA_ON_CONSUMER_GONE);
 	spin_unlock_bh(&l->dev->cm.ep_lock);
 }
 
 /* One after the other to the end of the list. Return: there was one not yet told. */
-static bool kill_next(struct rnic_dev *dev)
+static bool kill_next_endpoint(struct rnic_dev *dev)
 {
 	struct rnic_ep *ep;
 	bool held = false;
@@ -268,7 +268,7 @@ static bool kill_next(struct rnic_dev *dev)
  */
 void rnic_ep_kill_all(struct rnic_dev *dev)
 {
-	while (kill_next(dev))
+	while (kill_next_endpoint(dev))
 		;
 	wait_event(dev->cm.idle, list_empty_careful(&dev->cm.eps));
 	/* Whoever emptied the list may still hold the lock. */

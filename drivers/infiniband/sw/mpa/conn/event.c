@@ -24,7 +24,7 @@
 #include "conn/rdmacm.h"
 #include "core/dev.h"
 
-/* iw_cm_event has one octet for each of these. */
+/* iw_cm_event has one byte for each of these. */
 static u8 clamp_u8(u32 val)
 {
 	return min_t(u32, val, U8_MAX);
@@ -41,13 +41,13 @@ void rnic_cm_put_id(struct rnic_ep *ep)
 }
 
 /* A depth the peer left to its consumer says nothing about a limit. */
-static u8 peer_depth(u16 depth)
+static u8 convert_depth(u16 depth)
 {
 	return clamp_u8(depth == MPA_DEPTH_ULP ? RNIC_MAX_RD_ATOM : depth);
 }
 
 /* The peer may take its time to send the Request, and the address may have moved. */
-static bool is_in_place(struct rnic_ep *ep, const struct sockaddr_storage *local)
+static bool is_address_in_place(struct rnic_ep *ep, const struct sockaddr_storage *local)
 {
 	/* The listener's rdma_cm_id may be gone. */
 	struct rdma_dev_addr at = { .net = sock_net(ep->conn.s.sock->sk) };
@@ -78,11 +78,11 @@ int rnic_cm_request(struct rnic_ep *ep)
 
 	lockdep_assert_held(&ep->lock);
 	if (ep->req.enhanced) {
-		ev.ird = peer_depth(ep->req.ird);
-		ev.ord = peer_depth(ep->req.ord);
+		ev.ird = convert_depth(ep->req.ird);
+		ev.ord = convert_depth(ep->req.ord);
 	}
 	ret = rnic_sock_addrs(&ep->conn.s, &ev.local_addr, &ev.remote_addr);
-	if (!ret && !is_in_place(ep, &ev.local_addr))
+	if (!ret && !is_address_in_place(ep, &ev.local_addr))
 		return -EADDRNOTAVAIL;
 	if (!ret)
 		ret = cm_id->event_handler(cm_id, &ev);
@@ -132,8 +132,8 @@ void rnic_cm_reply(struct rnic_ep *ep, int status)
 		ev.private_data_len = rep->pd_len;
 	}
 	if (rep->enhanced) {
-		ev.ird = peer_depth(rep->ord);
-		ev.ord = peer_depth(rep->ird);
+		ev.ird = convert_depth(rep->ord);
+		ev.ord = convert_depth(rep->ird);
 	}
 	set_addrs(ep, &ev);
 	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {

@@ -12,7 +12,7 @@
  * rnic_frame_send() - send a frame
  * @ep:	endpoint with nothing unsent
  * @f:	the frame
- * @pd:	its Private Data, @f->pd_len octets
+ * @pd:	its Private Data, @f->pd_len bytes
  *
  * Context: process, socket lock not held.
  * Return: 0 or -errno.
@@ -32,8 +32,8 @@ int rnic_frame_send(struct rnic_ep *ep, const struct mpa_frame *f, const void *p
 	return ret;
 }
 
-/* The next @n unread octets: done with them. */
-static void take(struct rnic_sock *s, void *to, u32 n)
+/* The next @n unread bytes: done with them. */
+static void take_bytes(struct rnic_sock *s, void *to, u32 n)
 {
 	struct rnic_cursor at;
 
@@ -48,7 +48,7 @@ static void take(struct rnic_sock *s, void *to, u32 n)
  * @kind:	which frame
  *
  * Never reads beyond it: FPDUs may follow (NEG-37). What cannot become such a frame is
- * known as soon as the octets that say so are there.
+ * known as soon as the bytes that say so are there.
  *
  * Return: 1 when it is whole, 0 when more is to come, -EPROTO when it is none.
  */
@@ -67,7 +67,7 @@ int rnic_frame_read(struct rnic_ep *ep, enum mpa_kind kind)
 		n = min(need - ep->have, rnic_sock_unread(&ep->conn.s));
 		if (!n)
 			return 0;
-		take(&ep->conn.s, ep->frame + ep->have, n);
+		take_bytes(&ep->conn.s, ep->frame + ep->have, n);
 		ep->have += n;
 	}
 }

@@ -2,11 +2,11 @@
 /*
  * The end of a connection.
  *
- * It is not simply released: with unread octets in the queue TCP would answer
+ * It is not simply released: with unread bytes in the queue TCP would answer
  * with a reset, and the peer would lose the Terminate, the reject or the last
- * data. So the last octets are pushed, FIN follows, what still arrives is read
+ * data. So the last bytes are pushed, FIN follows, what still arrives is read
  * and dropped, and when the peer closes too, or its time is over, the socket goes. It
- * has LINGER_MS; from the last octet on that moved if a Terminate or a reject was the last
+ * has LINGER_MS; from the last byte on that moved if a Terminate or a reject was the last
  * we said, for a peer that is still sending, or whose host is slow, has not seen it. One
  * that never stops has LINGER_MAX_MS in all.
  *
@@ -37,7 +37,7 @@ void rnic_linger_start(struct rnic_ep *ep)
 }
 
 /* Something moved: the peer has its time anew, while there is any. */
-static void give_time(struct rnic_ep *ep)
+static void extend_deadline(struct rnic_ep *ep)
 {
 	long left = ep->until - jiffies;
 
@@ -53,7 +53,8 @@ static bool push_tail(struct rnic_ep *ep)
 
 	rnic_sock_lock(&ep->conn.s);
 	while (ep->conn.tail_len && ret > 0) {
-		ret = rnic_sock_push(&ep->conn.s, ep->conn.tail, ep->conn.tail_off, ep->conn.tail_len, false);
+		ret = rnic_sock_push(&ep->conn.s, ep->conn.tail, ep->conn.tail_off,
+				     ep->conn.tail_len, false);
 		if (ret > 0) {
 			ep->conn.tail_off += ret;
 			ep->conn.tail_len -= ret;
@@ -64,7 +65,7 @@ static bool push_tail(struct rnic_ep *ep)
 	rnic_sock_consume(&ep->conn.s, unread);
 	rnic_sock_unlock(&ep->conn.s);
 	if (ep->conn.last_words && (unread || ep->conn.tail_len != left))
-		give_time(ep);
+		extend_deadline(ep);
 	return !ep->conn.tail_len || (ret < 0 && ret != -EAGAIN);
 }
 

@@ -51,7 +51,7 @@
  * @s:		socket
  * @work:	accepts
  * @full:	connections wait in TCP, because the device of the first has no room
- * @again:	in jiffies, how long after that, or after a failed accept, to try again
+ * @retry_delay:	in jiffies, how long after that, or after a failed accept, to try again
  * @listeners:	devices
  */
 struct rnic_lsock {
@@ -64,13 +64,13 @@ struct rnic_lsock {
 	struct rnic_sock s;
 	struct delayed_work work;
 	bool full;
-	long again;
+	long retry_delay;
 	struct list_head listeners;
 };
 
 /*
  * Held from beginning to end of opening a socket and of closing one, so that nobody who opens
- * one finds its address taken by one that closes. lsock_work(), which closing waits for, does
+ * one finds its address taken by one that closes. accept_pending(), which closing waits for, does
  * not take it.
  */
 static DEFINE_MUTEX(listen_lock);
@@ -80,8 +80,8 @@ static DEFINE_MUTEX(lsocks_lock);
 /* How many of them are full; under lsocks_lock. */
 static unsigned int full_lsocks;
 
-static void look_again(struct work_struct *work);
-static DECLARE_WORK(again, look_again);
+static void retry_full_lsocks(struct work_struct *work);
+static DECLARE_WORK(retry_work, retry_full_lsocks);
 
 static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
@@ -101,7 +101,7 @@ static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_st
  * Is the device one of many that rdma_cm asks for this address? It asks them all,
  * in whatever namespace, and when one refuses the program hears nothing anywhere.
  */
-static bool asks_all(const struct sockaddr_storage *addr)
+static bool is_asked_of_all(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *v6 = (const void *)addr;
 	__be32 v4 = ((const struct sockaddr_in *)addr)->sin_addr.s_addr;
@@ -119,7 +119,8 @@ static bool asks_all(const struct sockaddr_storage *addr)
  * too. Where the first interface that has the address is not the server's, it hears
  * nothing.
  */
-static struct rnic_listener *choose(struct rnic_lsock *ls, const struct sockaddr_storage *local)
+static struct rnic_listener *choose_listener(struct rnic_lsock *ls,
+					     const struct sockaddr_storage *local)
 {
 	struct rdma_dev_addr at = { .net = ls->net };
 	struct rnic_listener *l;
@@ -136,7 +137,7 @@ static struct rnic_listener *choose(struct rnic_lsock *ls, const struct sockaddr
 	return NULL;
 }
 
-static struct rnic_ep *responder(struct rnic_listener *l)
+static struct rnic_ep *create_responder(struct rnic_listener *l)
 {
 	struct rnic_ep *ep = rnic_ep_new(l->dev, false, rnic_startup_work);
 
@@ -151,14 +152,14 @@ static struct rnic_ep *responder(struct rnic_listener *l)
  *
  * Return: the endpoint with a reference, or NULL: for want of memory.
  */
-static struct rnic_ep *welcome(struct rnic_lsock *ls, struct rnic_listener *l,
-			       const struct rnic_sock *s,
-			       const struct sockaddr_storage *remote)
+static struct rnic_ep *create_endpoint(struct rnic_lsock *ls, struct rnic_listener *l,
+				       const struct rnic_sock *s,
+				       const struct sockaddr_storage *remote)
 {
 	struct mem_cgroup *old = set_active_memcg(compat_sock_memcg(ls->s.sock->sk));
 	struct rnic_settings *set = &l->dev->set;
 	u32 all = READ_ONCE(set->startup_timeout_ms);
-	struct rnic_ep *ep = responder(l);
+	struct rnic_ep *ep = create_responder(l);
 
 	set_active_memcg(old);
 	if (!ep)
@@ -182,7 +183,7 @@ static void set_full(struct rnic_lsock *ls, struct rnic_dev *busy)
 		return;
 	ls->full = busy;
 	full_lsocks += busy ? 1 : -1;
-	rnic_room_await(full_lsocks ? &again : NULL);
+	rnic_room_await(full_lsocks ? &retry_work : NULL);
 	if (busy)
 		rnic_stat_inc(busy, RNIC_STAT_PENDING_OVERFLOW);
 }
@@ -212,13 +213,13 @@ static struct rnic_ep *accept_next(struct rnic_lsock *ls)
 		set_full(ls, NULL);
 		return ERR_PTR(ret);
 	}
-	l = choose(ls, &local);
+	l = choose_listener(ls, &local);
 	wait = l ? rnic_room_make(l, &remote) : 0;
 	set_full(ls, wait ? l->dev : NULL);
-	ls->again = wait ? wait : ACCEPT_AGAIN;
+	ls->retry_delay = wait ? wait : ACCEPT_AGAIN;
 	ret = wait ? -EBUSY : rnic_sock_accept(&ls->s, &s);
 	if (!ret && l)
-		ep = welcome(ls, l, &s, &remote);
+		ep = create_endpoint(ls, l, &s, &remote);
 	if (ep)
 		return ep;
 	rnic_sock_close(&s);
@@ -228,7 +229,7 @@ static struct rnic_ep *accept_next(struct rnic_lsock *ls)
 }
 
 /* In turn, because the sockets of a device share its room. */
-static void look_again(struct work_struct *work)
+static void retry_full_lsocks(struct work_struct *work)
 {
 	struct rnic_lsock *ls;
 
@@ -269,7 +270,7 @@ static int accept_some(struct rnic_lsock *ls)
  * still wait and TCP tells of new ones only: come again for them. None waits on a socket
  * that was killed (ss -K).
  */
-static void lsock_work(struct work_struct *work)
+static void accept_pending(struct work_struct *work)
 {
 	struct rnic_lsock *ls = container_of(to_delayed_work(work), struct rnic_lsock, work);
 	unsigned int noio = memalloc_noio_save();
@@ -277,17 +278,17 @@ static void lsock_work(struct work_struct *work)
 
 	memalloc_noio_restore(noio);
 	if (ret != -EAGAIN)
-		queue_delayed_work(rnic_startup_wq, &ls->work, ret ? ls->again : 0);
+		queue_delayed_work(rnic_startup_wq, &ls->work, ret ? ls->retry_delay : 0);
 }
 
-static void lsock_event(struct rnic_sock *s, enum rnic_sock_event event)
+static void queue_accept(struct rnic_sock *s, enum rnic_sock_event event)
 {
 	queue_delayed_work(rnic_startup_wq, &container_of(s, struct rnic_lsock, s)->work, 0);
 }
 
 static const void *find_owner(const struct iw_cm_id *cm_id)
 {
-	return rnic_rdmacm_owner(cm_id, asks_all(&cm_id->m_local_addr));
+	return rnic_rdmacm_owner(cm_id, is_asked_of_all(&cm_id->m_local_addr));
 }
 
 /* The owner's socket. One that was killed hears nothing any more. */
@@ -317,9 +318,9 @@ static struct rnic_lsock *open_lsock(struct net *net, int vrf, struct iw_cm_id *
 	ls->addr = cm_id->m_local_addr;
 	ls->v6only = cm_id->afonly;
 	INIT_LIST_HEAD(&ls->listeners);
-	INIT_DELAYED_WORK(&ls->work, lsock_work);
+	INIT_DELAYED_WORK(&ls->work, accept_pending);
 	ret = rnic_sock_listen(&ls->s, net, vrf, &ls->addr, ls->v6only,
-			       cm_id->tos_set ? cm_id->tos : -1, backlog, lsock_event);
+			       cm_id->tos_set ? cm_id->tos : -1, backlog, queue_accept);
 	if (ret) {
 		kfree(ls);
 		return ERR_PTR(ret);
@@ -328,7 +329,7 @@ static struct rnic_lsock *open_lsock(struct net *net, int vrf, struct iw_cm_id *
 	return ls;
 }
 
-/* Off the list already. lsock_work() takes lsocks_lock: not held here. */
+/* Off the list already. accept_pending() takes lsocks_lock: not held here. */
 static void close_lsock(struct rnic_lsock *ls)
 {
 	rnic_sock_unhook(&ls->s);
@@ -337,7 +338,7 @@ static void close_lsock(struct rnic_lsock *ls)
 	kfree(ls);
 }
 
-static int listener_add(struct rnic_listener *l, struct net *net, int vrf, int backlog)
+static int add_listener(struct rnic_listener *l, struct net *net, int vrf, int backlog)
 {
 	struct rnic_lsock *ls;
 
@@ -352,7 +353,7 @@ static int listener_add(struct rnic_listener *l, struct net *net, int vrf, int b
 	return 0;
 }
 
-static void listener_remove(struct rnic_listener *l)
+static void remove_listener(struct rnic_listener *l)
 {
 	struct rnic_lsock *ls = l->ls;
 	bool last;
@@ -371,7 +372,7 @@ static void listener_remove(struct rnic_listener *l)
 	mutex_unlock(&listen_lock);
 }
 
-static int open_for(struct rnic_listener *l, struct net *net, int vrf, int backlog)
+static int open_listener(struct rnic_listener *l, struct net *net, int vrf, int backlog)
 {
 	unsigned int noio;
 	int ret;
@@ -380,7 +381,7 @@ static int open_for(struct rnic_listener *l, struct net *net, int vrf, int backl
 	/* The startups wait for lsocks_lock, and I/O may wait for a startup. */
 	noio = memalloc_noio_save();
 	mutex_lock(&lsocks_lock);
-	ret = listener_add(l, net, vrf, backlog);
+	ret = add_listener(l, net, vrf, backlog);
 	mutex_unlock(&lsocks_lock);
 	memalloc_noio_restore(noio);
 	mutex_unlock(&listen_lock);
@@ -408,9 +409,9 @@ static bool hears_vrfs(const struct net *net)
  * The VRF to listen in, for a device whose interface is in one. An interface's address is
  * in its VRF only, 127.0.0.1 in none.
  */
-static int vrf_of(struct net_device *ndev, const struct sockaddr_storage *addr)
+static int choose_vrf(struct net_device *ndev, const struct sockaddr_storage *addr)
 {
-	if (is_loopback(addr) || (asks_all(addr) && hears_vrfs(dev_net(ndev))))
+	if (is_loopback(addr) || (is_asked_of_all(addr) && hears_vrfs(dev_net(ndev))))
 		return 0;
 	return l3mdev_master_ifindex(ndev);
 }
@@ -424,17 +425,17 @@ static int vrf_of(struct net_device *ndev, const struct sockaddr_storage *addr)
  * A device that is being made takes up the services that there are. rdma_cm would do
  * without the device, for everybody, if one of them found its port taken.
  */
-static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backlog)
+static int start_listening(struct rnic_listener *l, struct net_device *ndev, int backlog)
 {
 	struct net *net = rnic_rdmacm_net(l->cm_id);
-	bool all = asks_all(&l->cm_id->m_local_addr);
+	bool all = is_asked_of_all(&l->cm_id->m_local_addr);
 	int ret;
 
 	if (!rnic_rdmacm_has_connections(l->cm_id))
 		return all ? 0 : -EOPNOTSUPP;
 	if (!ndev || !net_eq(dev_net(ndev), net))
 		return all ? 0 : -ENODEV;
-	ret = open_for(l, net, vrf_of(ndev, &l->cm_id->m_local_addr), backlog);
+	ret = open_listener(l, net, choose_vrf(ndev, &l->cm_id->m_local_addr), backlog);
 	return all && rnic_dev_made_here(l->dev) ? 0 : ret;
 }
 
@@ -461,7 +462,7 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	l->cm_id = cm_id;
 	rnic_crowd_init(&l->silent);
 	ndev = rnic_dev_netdev(dev);
-	ret = listen_on(l, ndev, backlog);
+	ret = start_listening(l, ndev, backlog);
 	dev_put(ndev);
 	if (ret) {
 		kfree(l);
@@ -488,7 +489,7 @@ int rnic_cm_destroy_listen(struct iw_cm_id *cm_id)
 	struct rnic_listener *l = cm_id->provider_data;
 
 	if (l->ls)
-		listener_remove(l);
+		remove_listener(l);
 	rnic_ep_cut_listener(l);
 	cm_id->provider_data = NULL;
 	rnic_listener_put(l);

@@ -25,7 +25,7 @@
  * consumer that came to iw_cm without rdma_cm would have to be told apart here; there never
  * was one.
  */
-static const struct rdma_cm_id *rdma_id(const struct iw_cm_id *cm_id)
+static const struct rdma_cm_id *get_rdma_id(const struct iw_cm_id *cm_id)
 {
 	return cm_id->context;
 }
@@ -38,7 +38,7 @@ static const struct rdma_cm_id *rdma_id(const struct iw_cm_id *cm_id)
  */
 struct net *rnic_rdmacm_net(const struct iw_cm_id *cm_id)
 {
-	return rdma_id(cm_id)->route.addr.dev_addr.net;
+	return get_rdma_id(cm_id)->route.addr.dev_addr.net;
 }
 
 /**
@@ -88,7 +88,7 @@ bool rnic_rdmacm_owns(const struct iw_cm_id *cm_id, const struct ib_qp *ibqp)
 	const struct ib_uobject *user = ibqp->pd->uobject;
 
 	if (!user)
-		return rdma_id(cm_id)->qp == ibqp;
+		return get_rdma_id(cm_id)->qp == ibqp;
 	return iterate_fd(current->files, 0, is_file_of, user->ufile);
 }
 
@@ -104,7 +104,7 @@ bool rnic_rdmacm_owns(const struct iw_cm_id *cm_id, const struct ib_qp *ibqp)
  */
 const void *rnic_rdmacm_owner(const struct iw_cm_id *cm_id, bool all)
 {
-	const struct rdma_cm_id *id = rdma_id(cm_id);
+	const struct rdma_cm_id *id = get_rdma_id(cm_id);
 
 	return all ? id->context : id;
 }
@@ -117,7 +117,7 @@ const void *rnic_rdmacm_owner(const struct iw_cm_id *cm_id, bool all)
  */
 bool rnic_rdmacm_has_connections(const struct iw_cm_id *cm_id)
 {
-	const struct rdma_cm_id *id = rdma_id(cm_id);
+	const struct rdma_cm_id *id = get_rdma_id(cm_id);
 
 	return id->ps != RDMA_PS_UDP && id->qp_type != IB_QPT_UD;
 }
@@ -129,7 +129,7 @@ bool rnic_rdmacm_has_connections(const struct iw_cm_id *cm_id)
 static iw_cm_handler ask_rdma_cm;
 
 /* Takes the place of ask_rdma_cm(). From now on the request will be answered. */
-static int ask_counted(struct iw_cm_id *cm_id, struct iw_cm_event *ev)
+static int count_request(struct iw_cm_id *cm_id, struct iw_cm_event *ev)
 {
 	unsigned long id = (unsigned long)cm_id->provider_data;
 
@@ -151,7 +151,7 @@ static int ask_counted(struct iw_cm_id *cm_id, struct iw_cm_event *ev)
 void rnic_rdmacm_count_requests(struct iw_cm_id *cm_id)
 {
 	WRITE_ONCE(ask_rdma_cm, cm_id->cm_handler);
-	cm_id->cm_handler = ask_counted;
+	cm_id->cm_handler = count_request;
 }
 
 /**

@@ -96,24 +96,24 @@ static u32 count_free(const struct rnic_dev *dev, u32 used)
 	return max - min(used, max);
 }
 
-static void join(struct rnic_ep *ep, enum rnic_crowd_kind kind, struct rnic_crowd *crowd)
+static void join_crowd(struct rnic_ep *ep, enum rnic_crowd_kind kind, struct rnic_crowd *crowd)
 {
 	ep->place.crowd[kind] = crowd;
 	list_add_tail(&ep->place.node[kind], &crowd->eps);
 	crowd->n++;
 }
 
-static void join_silent(struct rnic_ep *ep)
+static void join_silent_crowds(struct rnic_ep *ep)
 {
 	struct rnic_room *room = &ep->dev->cm.room;
 
 	ep->place.since = jiffies;
-	join(ep, RNIC_CROWD_DEV, &room->all);
-	join(ep, RNIC_CROWD_SOURCE, &room->from[ep->place.source]);
+	join_crowd(ep, RNIC_CROWD_DEV, &room->all);
+	join_crowd(ep, RNIC_CROWD_SOURCE, &room->from[ep->place.source]);
 }
 
 /* Return: it had a place. */
-static bool leave(struct rnic_ep *ep)
+static bool leave_room(struct rnic_ep *ep)
 {
 	struct rnic_place *place = &ep->place;
 	bool had = place->crowd[RNIC_CROWD_DEV] || place->asked;
@@ -152,7 +152,7 @@ static struct rnic_ep *find_hindrance(struct rnic_listener *l, struct rnic_crowd
 	return spare ? NULL : find_oldest(&room->all, RNIC_CROWD_DEV);
 }
 
-static u32 request_time(const struct rnic_settings *set)
+static u32 get_request_time(const struct rnic_settings *set)
 {
 	return min(READ_ONCE(set->request_timeout_ms), READ_ONCE(set->startup_timeout_ms));
 }
@@ -161,14 +161,14 @@ static u32 request_time(const struct rnic_settings *set)
  * It gives way at once, for whoever counts; its work does the rest. While it has a place
  * it has its base reference.
  */
-static long evict(struct rnic_ep *ep)
+static long evict_endpoint(struct rnic_ep *ep)
 {
-	u32 grace = request_time(&ep->dev->set) / GRACE_SHARE;
+	u32 grace = get_request_time(&ep->dev->set) / GRACE_SHARE;
 	long left = ep->place.since + msecs_to_jiffies(grace) - jiffies;
 
 	if (left > 0)
 		return left;
-	leave(ep);
+	leave_room(ep);
 	/* Who ends it for another reason is heard. */
 	cmpxchg(&ep->cut, MPA_ON_NOTHING, MPA_ON_EVICTED);
 	rnic_conn_kick(&ep->conn);
@@ -196,7 +196,7 @@ long rnic_room_make(struct rnic_listener *l, const struct sockaddr_storage *remo
 	} else {
 		hindrance = find_hindrance(l, &room->from[find_source(room, remote)]);
 		if (hindrance)
-			wait = evict(hindrance);
+			wait = evict_endpoint(hindrance);
 	}
 	spin_unlock_bh(&l->dev->cm.ep_lock);
 	return wait;
@@ -215,8 +215,8 @@ void rnic_room_enter(struct rnic_ep *ep, const struct sockaddr_storage *remote)
 
 	spin_lock_bh(&dev->cm.ep_lock);
 	ep->place.source = find_source(&dev->cm.room, remote);
-	join_silent(ep);
-	join(ep, RNIC_CROWD_LISTENER, &ep->listener->silent);
+	join_silent_crowds(ep);
+	join_crowd(ep, RNIC_CROWD_LISTENER, &ep->listener->silent);
 	spin_unlock_bh(&dev->cm.ep_lock);
 }
 
@@ -233,7 +233,7 @@ int rnic_room_ask(struct rnic_ep *ep)
 	int ret = -EBUSY;
 
 	spin_lock_bh(&ep->dev->cm.ep_lock);
-	leave(ep);
+	leave_room(ep);
 	if (l->asked < count_free(ep->dev, room->asked)) {
 		ep->place.asked = l;
 		l->asked++;
@@ -252,8 +252,8 @@ int rnic_room_ask(struct rnic_ep *ep)
 void rnic_room_rejected(struct rnic_ep *ep)
 {
 	spin_lock_bh(&ep->dev->cm.ep_lock);
-	leave(ep);
-	join_silent(ep);
+	leave_room(ep);
+	join_silent_crowds(ep);
 	spin_unlock_bh(&ep->dev->cm.ep_lock);
 	offer_room();
 }
@@ -267,7 +267,7 @@ void rnic_room_leave(struct rnic_ep *ep)
 	bool had;
 
 	spin_lock_bh(&ep->dev->cm.ep_lock);
-	had = leave(ep);
+	had = leave_room(ep);
 	spin_unlock_bh(&ep->dev->cm.ep_lock);
 	if (had)
 		offer_room();

@@ -7,8 +7,8 @@
  *
  *	find_event()	what has happened, from what the socket shows (watch.c)
  *	mpa_step()	what that means: the table in wire/machine.c
- *	carry_out()	the actions, in order
- *	enter()		the next state
+ *	carry_out_actions()	the actions, in order
+ *	enter_state()		the next state
  *
  * One deadline covers the whole startup (NEG-35), a nearer one the peer's Request. It
  * also bounds how long a Request waits for the consumer, so a Request that iw_cm dropped
@@ -171,7 +171,7 @@ static int (*const actions[MPA_ACTIONS])(struct rnic_ep *ep, int status) = {
 };
 
 /* In the order of their numbers; the first that fails is the last. */
-static int carry_out(struct rnic_ep *ep, unsigned long todo, int status)
+static int carry_out_actions(struct rnic_ep *ep, unsigned long todo, int status)
 {
 	unsigned int action;
 	int ret;
@@ -185,7 +185,7 @@ static int carry_out(struct rnic_ep *ep, unsigned long todo, int status)
 }
 
 /* Which counter an event moves during the startup, if any. */
-static void count(struct rnic_ep *ep, enum mpa_event event)
+static void count_event(struct rnic_ep *ep, enum mpa_event event)
 {
 	switch (event) {
 	case MPA_ON_ACCEPT:
@@ -231,7 +231,7 @@ static void await_consumer(struct rnic_ep *ep)
  * What arrived before was reported to us, and the queue pair looks at it at once. It may set a
  * deadline of its own.
  */
-static void operate(struct rnic_ep *ep)
+static void begin_operation(struct rnic_ep *ep)
 {
 	rnic_conn_disarm(&ep->conn);
 	rnic_room_leave(ep);
@@ -247,7 +247,7 @@ static void operate(struct rnic_ep *ep)
  * The socket itself goes with the last one. Unread bytes make TCP reset the connection then,
  * which is right for a startup that failed.
  */
-static void finish(struct rnic_ep *ep)
+static void finish_endpoint(struct rnic_ep *ep)
 {
 	if (ep->conn.s.sock)
 		rnic_sock_unhook(&ep->conn.s);
@@ -258,7 +258,7 @@ static void finish(struct rnic_ep *ep)
 	rnic_ep_put(ep);
 }
 
-static void enter(struct rnic_ep *ep, enum mpa_state state)
+static void enter_state(struct rnic_ep *ep, enum mpa_state state)
 {
 	WRITE_ONCE(ep->state, state);
 	switch (state) {
@@ -269,14 +269,14 @@ static void enter(struct rnic_ep *ep, enum mpa_state state)
 		rnic_ep_unpublish(ep);
 		break;
 	case MPA_OPERATING:
-		operate(ep);
+		begin_operation(ep);
 		break;
 	case MPA_LINGER:
 		rnic_ep_over(ep);
 		rnic_linger_start(ep);
 		break;
 	case MPA_DONE:
-		finish(ep);
+		finish_endpoint(ep);
 		break;
 	default:
 		break;
@@ -303,16 +303,16 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
 	lockdep_assert_held(&ep->lock);
 	if (!step)
 		return -EINVAL;
-	ret = carry_out(ep, step->actions, status);
+	ret = carry_out_actions(ep, step->actions, status);
 	if (ret) {
 		ep->fault = WIRE_MPA_LOCAL;
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 		return ret;
 	}
 	if (ep->state < MPA_OPERATING)
-		count(ep, event);
+		count_event(ep, event);
 	trace_rnic_state(&ep->dev->ibdev, ep->conn.qp ? &ep->conn.qp->ibqp : NULL,
 			 ep->conn.s.sock, ep->initiator, ep->state, event, step->next, status);
-	enter(ep, step->next);
+	enter_state(ep, step->next);
 	return 0;
 }

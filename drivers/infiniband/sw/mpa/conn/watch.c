@@ -11,17 +11,17 @@
 #include "tcp/stream.h"
 
 /*
- * iw_cm's events have one octet for the length of Private Data. What its consumer
+ * iw_cm's events have one byte for the length of Private Data. What its consumer
  * could not be given makes the frame an improper one (NEG-17).
  */
-static bool too_much(const struct mpa_frame *f)
+static bool has_too_much_pd(const struct mpa_frame *f)
 {
 	return f->pd_len > U8_MAX;
 }
 
 /* What has happened? Each returns the event, and sets the status to tell. */
 
-static enum mpa_event tcp_progress(struct rnic_ep *ep, int *status)
+static enum mpa_event check_tcp(struct rnic_ep *ep, int *status)
 {
 	*status = -ECONNREFUSED;
 	if (rnic_sock_established(&ep->conn.s))
@@ -38,7 +38,7 @@ static enum mpa_event tcp_progress(struct rnic_ep *ep, int *status)
  * A peer that knows revision 1 only closes on an enhanced Request, before it has
  * said anything (P2P-46, P2P-47).
  */
-static enum mpa_event stream_ended(struct rnic_ep *ep, int err, int *status)
+static enum mpa_event judge_stream_end(struct rnic_ep *ep, int err, int *status)
 {
 	*status = err;
 	if (ep->state == MPA_WAIT_REPLY && ep->req.enhanced && !ep->have &&
@@ -47,10 +47,10 @@ static enum mpa_event stream_ended(struct rnic_ep *ep, int err, int *status)
 	return MPA_ON_CLOSED;
 }
 
-static enum mpa_event reply_arrived(struct rnic_ep *ep, int *status)
+static enum mpa_event handle_reply(struct rnic_ep *ep, int *status)
 {
 	if (mpa_frame_parse(&ep->rep, ep->frame, MPA_REPLY, &ep->peer_pd) ||
-	    too_much(&ep->rep)) {
+	    has_too_much_pd(&ep->rep)) {
 		memset(&ep->rep, 0, sizeof(ep->rep));
 		return MPA_ON_BAD_FRAME;
 	}
@@ -80,17 +80,17 @@ enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status)
 	return rnic_sock_peer_closed(&ep->conn.s) ? MPA_ON_CLOSED : MPA_ON_NOTHING;
 }
 
-static enum mpa_event request_arrived(struct rnic_ep *ep, int *status)
+static enum mpa_event handle_request(struct rnic_ep *ep, int *status)
 {
 	enum mpa_event early = rnic_startup_early(ep, status);
 
 	if (mpa_frame_parse(&ep->req, ep->frame, MPA_REQUEST, &ep->peer_pd) ||
-	    too_much(&ep->req) || !mpa_request_acceptable(&ep->req, &ep->own))
+	    has_too_much_pd(&ep->req) || !mpa_request_acceptable(&ep->req, &ep->own))
 		return MPA_ON_BAD_FRAME;
 	return early ? early : MPA_ON_REQUEST;
 }
 
-static enum mpa_event rtr_arrived(struct rnic_ep *ep, int *status)
+static enum mpa_event handle_rtr(struct rnic_ep *ep, int *status)
 {
 	struct mpa_frame f;
 	const u8 *pd;
@@ -102,12 +102,12 @@ static const struct {
 	enum mpa_kind kind;
 	enum mpa_event (*arrived)(struct rnic_ep *ep, int *status);
 } due[MPA_STATES] = {
-	[MPA_WAIT_REPLY]	= { MPA_REPLY, reply_arrived },
-	[MPA_WAIT_REQUEST]	= { MPA_REQUEST, request_arrived },
-	[MPA_WAIT_RTR]		= { MPA_RTR, rtr_arrived },
+	[MPA_WAIT_REPLY]	= { MPA_REPLY, handle_reply },
+	[MPA_WAIT_REQUEST]	= { MPA_REQUEST, handle_request },
+	[MPA_WAIT_RTR]		= { MPA_RTR, handle_rtr },
 };
 
-static enum mpa_event frame_progress(struct rnic_ep *ep, int *status)
+static enum mpa_event check_frame(struct rnic_ep *ep, int *status)
 {
 	bool closed;
 	int ret, err;
@@ -125,7 +125,7 @@ static enum mpa_event frame_progress(struct rnic_ep *ep, int *status)
 	if (ret)
 		return due[ep->state].arrived(ep, status);
 	if (closed || err)
-		return stream_ended(ep, err ? err : -ECONNRESET, status);
+		return judge_stream_end(ep, err ? err : -ECONNRESET, status);
 	return MPA_ON_NOTHING;
 }
 
@@ -133,15 +133,15 @@ static enum mpa_event frame_progress(struct rnic_ep *ep, int *status)
  * The RtR frame of the 2007 proposal (HIST-16) is due. The queue pair is attached, so its
  * consumer may end it, or close: then what was posted before still waits for the frame.
  */
-static enum mpa_event rtr_progress(struct rnic_ep *ep, int *status)
+static enum mpa_event check_rtr(struct rnic_ep *ep, int *status)
 {
 	if (rnic_qp_state(ep->conn.qp) == IB_QPS_ERR)
 		return MPA_ON_CONSUMER_GONE;
-	return frame_progress(ep, status);
+	return check_frame(ep, status);
 }
 
 /* The queue pair knows best what to do with the stream, its deadline too. */
-static enum mpa_event operation_progress(struct rnic_ep *ep)
+static enum mpa_event check_operation(struct rnic_ep *ep)
 {
 	if (!rnic_conn_ended(&ep->conn)) {
 		rnic_qp_kick(ep->conn.qp);
@@ -155,16 +155,16 @@ static enum mpa_event find_event(struct rnic_ep *ep, int *status)
 {
 	switch (ep->state) {
 	case MPA_CONNECTING:
-		return tcp_progress(ep, status);
+		return check_tcp(ep, status);
 	case MPA_WAIT_REPLY:
 	case MPA_WAIT_REQUEST:
-		return frame_progress(ep, status);
+		return check_frame(ep, status);
 	case MPA_WAIT_CONSUMER:
 		return rnic_startup_early(ep, status);
 	case MPA_WAIT_RTR:
-		return rtr_progress(ep, status);
+		return check_rtr(ep, status);
 	case MPA_OPERATING:
-		return operation_progress(ep);
+		return check_operation(ep);
 	case MPA_LINGER:
 		return rnic_linger_on(ep);
 	default:
@@ -177,7 +177,7 @@ static enum mpa_event find_event(struct rnic_ep *ep, int *status)
  *
  * Return: yes, and it has.
  */
-static bool cut_short(struct rnic_ep *ep)
+static bool handle_cut(struct rnic_ep *ep)
 {
 	enum mpa_event cut = READ_ONCE(ep->cut);
 
@@ -199,7 +199,7 @@ void rnic_startup_look(struct rnic_ep *ep)
 	enum mpa_event event;
 	int status = 0;
 
-	if (!cut_short(ep)) {
+	if (!handle_cut(ep)) {
 		event = find_event(ep, &status);
 		/* Who has to give way is heard before. */
 		if (!event)

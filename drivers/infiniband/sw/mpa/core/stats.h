@@ -36,12 +36,12 @@
  * @RNIC_STAT_CQ_OVERFLOW: completions that found their CQ full
  * @RNIC_STAT_BAD_WQES: work requests refused when taken from a ring
  * @RNIC_STAT_DOORBELLS: doorbells rung by user space
- * @RNIC_STAT_TX_HELD: doorbells whose octets waited for more
+ * @RNIC_STAT_TX_HELD: doorbells whose bytes waited for more
  * @RNIC_STAT_N: number of counters
  *
  * The two message blocks are in the order of the RDMAP opcodes, so that
  * RNIC_STAT_TX_MSG + opcode is the counter of that opcode. A message is counted
- * when its last octet was encoded or placed.
+ * when its last byte was encoded or placed.
  */
 enum rnic_stat {
 	RNIC_STAT_TX_FPDUS,

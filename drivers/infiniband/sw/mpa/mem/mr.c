@@ -3,7 +3,7 @@
  * Access to memory regions: from an STag, a range and the rights needed to the memory,
  * and the two ways a region stops being accessible.
  *
- * An access holds a reference, with softirqs off, while the octets of a burst are
+ * An access holds a reference, with softirqs off, while the bytes of a burst are
  * copied: it never sleeps and never lasts long. Deregistration waits for the last
  * one in its sleep. Invalidation, which happens in softirq too, spins: the accesses
  * it waits for run on other CPUs, cannot be interrupted by it, and wait for nobody,
@@ -23,7 +23,7 @@
  * Mostly it is the region of the last time. It may be gone only if one was deregistered
  * since; and if that happens now, it is freed when we are out of here: RCU.
  */
-static struct rnic_mr *find(struct rnic_mem *mem, u32 stag, int access)
+static struct rnic_mr *find_region(struct rnic_mem *mem, u32 stag, int access)
 {
 	struct rnic_known *known = &mem->known[!access];
 	/* Before the search. Pairs with rnic_mr_dereg(). */
@@ -37,10 +37,10 @@ static struct rnic_mr *find(struct rnic_mem *mem, u32 stag, int access)
 }
 
 /* STag 0 is kernel consumers' key to all memory, for local access only. */
-static struct rnic_mr *lookup(struct rnic_mem *mem, u32 stag, int access)
+static struct rnic_mr *choose_region(struct rnic_mem *mem, u32 stag, int access)
 {
 	if (stag)
-		return find(mem, stag, access);
+		return find_region(mem, stag, access);
 	if (rnic_pd_is_kernel(mem->pd) && !(access & RNIC_REMOTE_RIGHTS))
 		return mem->dev->dma_mr;
 	return NULL;
@@ -52,7 +52,7 @@ static bool is_memory(u64 addr)
 	return virt_addr_valid((void *)(uintptr_t)addr);
 }
 
-static bool can_be_read(u64 addr)
+static bool is_readable(u64 addr)
 {
 	u8 byte;
 
@@ -65,13 +65,13 @@ static bool can_be_read(u64 addr)
  */
 static enum rnic_mr_fault check_peer_address(u64 addr, u32 len)
 {
-	return can_be_read(addr) && can_be_read(addr + max(len, 1U) - 1) ? RNIC_MR_OK :
+	return is_readable(addr) && is_readable(addr + max(len, 1U) - 1) ? RNIC_MR_OK :
 		RNIC_MR_BOUNDS;
 }
 
 /* In the order of RFC 5040 section 5.2: the first that fails is reported. */
-static enum rnic_mr_fault check(const struct rnic_mem *mem, const struct rnic_mr *mr,
-				u32 stag, u64 addr, u32 len, int access)
+static enum rnic_mr_fault check_access(const struct rnic_mem *mem, const struct rnic_mr *mr,
+				       u32 stag, u64 addr, u32 len, int access)
 {
 	u64 off;
 
@@ -97,12 +97,12 @@ static enum rnic_mr_fault check(const struct rnic_mem *mem, const struct rnic_mr
  * off it is not freed between the search and the reference (RCU). Of one that was not valid
  * before there is no reference, because who invalidates may be waiting for the last.
  */
-static bool reach(struct rnic_mem *mem, u32 stag, int access)
+static bool begin_access(struct rnic_mem *mem, u32 stag, int access)
 {
 	struct rnic_mr *mr;
 
 	local_bh_disable();
-	mr = lookup(mem, stag, access);
+	mr = choose_region(mem, stag, access);
 	if (!mr || !READ_ONCE(mr->valid) || !refcount_inc_not_zero(&mr->refs)) {
 		local_bh_enable();
 		return false;
@@ -117,8 +117,8 @@ static bool reach(struct rnic_mem *mem, u32 stag, int access)
  * rnic_mr_get() - start an access to memory, or go on with one
  * @mem:	the queue pair's memory
  * @stag:	STag, local or remote
- * @addr:	address (tagged offset) of the first octet
- * @len:	octets; with 0 the STag is checked all the same
+ * @addr:	address (tagged offset) of the first byte
+ * @len:	bytes; with 0 the STag is checked all the same
  * @access:	IB_ACCESS_* rights needed, all of them; 0 for local reading
  *
  * On success @mem->mr is the region, and softirqs are off until rnic_mr_put(): do not sleep.
@@ -134,10 +134,10 @@ enum rnic_mr_fault rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len
 	/* The region without an STag has other conditions: found anew each time. */
 	if (!mem->mr || !stag || READ_ONCE(mem->mr->stag) != stag) {
 		rnic_mr_put(mem);
-		if (!reach(mem, stag, access))
+		if (!begin_access(mem, stag, access))
 			return RNIC_MR_STAG;
 	}
-	fault = check(mem, mem->mr, stag, addr, len, access);
+	fault = check_access(mem, mem->mr, stag, addr, len, access);
 	if (fault)
 		rnic_mr_put(mem);
 	return fault;
@@ -209,7 +209,7 @@ void rnic_mr_end(struct rnic_mem *mem)
 	local_bh_enable();
 }
 
-static int fastreg(struct rnic_mr *mr, const struct rnic_mem *mem, u32 key, int access)
+static int set_fastreg(struct rnic_mr *mr, const struct rnic_mem *mem, u32 key, int access)
 {
 	u32 blk_off;
 	u64 room;
@@ -229,7 +229,7 @@ static int fastreg(struct rnic_mr *mr, const struct rnic_mem *mem, u32 key, int 
 	mr->stream = mem->stream;
 	mr->access = access;
 	WRITE_ONCE(mr->stag, key);
-	/* Pairs with the acquire in check(). */
+	/* Pairs with the acquire in check_access(). */
 	smp_store_release(&mr->valid, true);
 	return 0;
 }
@@ -259,7 +259,7 @@ int rnic_mr_fastreg(struct rnic_mem *mem, const struct ib_mr *ibmr, u32 key, int
 	if (mr && &mr->ibmr == ibmr) {
 		spin_lock(&mr->lock);
 		if (refcount_inc_not_zero(&mr->refs)) {
-			ret = fastreg(mr, mem, key, access);
+			ret = set_fastreg(mr, mem, key, access);
 			rnic_mr_drop(mr);
 		}
 		spin_unlock(&mr->lock);
@@ -272,13 +272,13 @@ int rnic_mr_fastreg(struct rnic_mem *mem, const struct ib_mr *ibmr, u32 key, int
  * A peer may invalidate what is valid (RFC 5040, 7.2), was registered for it and grants it
  * something. Other peers of a protection domain must not (RFC 5042, 6.4.5).
  */
-static bool peer_may(const struct rnic_mr *mr, const struct rnic_mem *mem)
+static bool peer_may_invalidate(const struct rnic_mr *mr, const struct rnic_mem *mem)
 {
 	return mr->valid && mr->stream == mem->stream && mr->access & RNIC_REMOTE_RIGHTS;
 }
 
-static int may_invalidate(const struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag,
-			  bool remote)
+static int check_invalidate(const struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag,
+			    bool remote)
 {
 	if (mr->stag != stag)
 		return -EINVAL;
@@ -286,16 +286,16 @@ static int may_invalidate(const struct rnic_mr *mr, const struct rnic_mem *mem, 
 		return -EPERM;
 	if (mr->kind != RNIC_MR_FAST)
 		return -EACCES;
-	return remote && !peer_may(mr, mem) ? -EACCES : 0;
+	return remote && !peer_may_invalidate(mr, mem) ? -EACCES : 0;
 }
 
-static int invalidate(struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag, bool remote)
+static int invalidate_region(struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag, bool remote)
 {
 	int ret;
 
 	/* With the lock nobody registers it anew, to be waited for too. */
 	spin_lock(&mr->lock);
-	ret = may_invalidate(mr, mem, stag, remote);
+	ret = check_invalidate(mr, mem, stag, remote);
 	if (!ret) {
 		/* Invalidate, then look: pairs with rnic_mr_get(). */
 		smp_store_mb(mr->valid, false);
@@ -330,7 +330,7 @@ int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote)
 	local_bh_disable();
 	mr = stag ? xa_load(&mem->dev->mrs, stag >> 8) : NULL;
 	if (mr)
-		ret = invalidate(mr, mem, stag, remote);
+		ret = invalidate_region(mr, mem, stag, remote);
 	local_bh_enable();
 	return ret;
 }

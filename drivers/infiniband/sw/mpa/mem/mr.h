@@ -58,9 +58,9 @@ enum rnic_mr_kind {
  *		invalidate the region
  * @access:	IB_ACCESS_* granted
  * @base:	first address as peers and work requests name it
- * @len:	octets
+ * @len:	bytes
  * @blk_shift:	log2 of the size of each block
- * @blk_off:	octets of the first block before @base
+ * @blk_off:	bytes of the first block before @base
  * @nblk:	blocks in use
  * @max_blk:	room in @blk
  * @blk:	memory in blocks of one size
@@ -73,7 +73,7 @@ enum rnic_mr_kind {
  * @idle:	completed when @refs is 0
  * @rcu:	for freeing
  *
- * Life: rnic_mr_get() takes a reference that is only held while octets of a burst
+ * Life: rnic_mr_get() takes a reference that is only held while bytes of a burst
  * are copied, with softirqs off. Deregistering makes the STag unreachable, waits
  * for these references, and only then lets go of the memory; the struct itself
  * goes after an RCU grace period, for lookups that lost the race.
@@ -155,7 +155,7 @@ static inline bool rnic_mr_is_wild(const struct rnic_mr *mr, int access)
 }
 
 /**
- * rnic_mr_at() - where octets of a region are
+ * rnic_mr_at() - where bytes of a region are
  * @mr:		region being accessed
  * @addr:	the first, in the range given to rnic_mr_get()
  * @n:		how many are wanted, of that range, at least 1; set to how many of them
@@ -177,9 +177,9 @@ static inline void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *n)
 /**
  * rnic_mr_read() - copy from a region
  * @mr:		region being accessed
- * @addr:	first octet, in the range given to rnic_mr_get()
+ * @addr:	first byte, in the range given to rnic_mr_get()
  * @dst:	where to copy
- * @len:	octets, in that range
+ * @len:	bytes, in that range
  */
 static inline void rnic_mr_read(const struct rnic_mr *mr, u64 addr, void *dst, u32 len)
 {

@@ -27,7 +27,7 @@ static_assert(16 * RNIC_MAX_MR <= BIT(24));
 #define BLOCK_SIZES	GENMASK(30, PAGE_SHIFT)
 
 /* kvcalloc() gives 2 GiB at most, which is the blocks of 512 GiB. Says nothing if it fails. */
-static struct bio_vec *blocks_alloc(u32 num)
+static struct bio_vec *alloc_blocks(u32 num)
 {
 	if (num <= INT_MAX / sizeof(struct bio_vec))
 		return kvcalloc(num, sizeof(struct bio_vec), RNIC_GFP);
@@ -48,7 +48,7 @@ static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
 	init_completion(&mr->idle);
 	if (!max_blk)
 		return mr;
-	mr->blk = blocks_alloc(max_blk);
+	mr->blk = alloc_blocks(max_blk);
 	if (mr->blk)
 		return mr;
 	kfree(mr);
@@ -73,7 +73,7 @@ static void free_region(struct rnic_mr *mr)
  * them. An STag that is gone comes back as seldom as any other is drawn. Index 0 is for
  * STag 0, the local DMA key.
  */
-static int publish(struct rnic_dev *dev, struct rnic_mr *mr)
+static int publish_region(struct rnic_dev *dev, struct rnic_mr *mr)
 {
 	int ret;
 
@@ -89,7 +89,7 @@ static int publish(struct rnic_dev *dev, struct rnic_mr *mr)
 }
 
 /* Charge and publish; on failure the region is freed. */
-static struct ib_mr *finish(struct ib_pd *pd, struct rnic_mr *mr)
+static struct ib_mr *finish_region(struct ib_pd *pd, struct rnic_mr *mr)
 {
 	struct rnic_dev *dev = rnic_dev(pd->device);
 	int ret = -ENOMEM;
@@ -97,7 +97,7 @@ static struct ib_mr *finish(struct ib_pd *pd, struct rnic_mr *mr)
 	mr->ibmr.device = pd->device;
 	mr->ibmr.pd = pd;
 	if (rnic_dev_charge(dev, RNIC_OBJ_MR)) {
-		ret = publish(dev, mr);
+		ret = publish_region(dev, mr);
 		if (!ret)
 			return &mr->ibmr;
 		rnic_dev_uncharge(dev, RNIC_OBJ_MR);
@@ -131,7 +131,7 @@ struct ib_mr *rnic_mr_get_dma(struct ib_pd *pd, int access)
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	set_all_memory(mr, access);
-	return finish(pd, mr);
+	return finish_region(pd, mr);
 }
 
 static void set_block(struct bio_vec *blk, u64 addr, u32 size)
@@ -164,7 +164,7 @@ static void set_blocks(struct rnic_mr *mr, struct ib_umem *umem, unsigned long s
 }
 
 /* Cut pinned memory into blocks. */
-static struct rnic_mr *mr_of_umem(struct ib_umem *umem)
+static struct rnic_mr *split_umem(struct ib_umem *umem)
 {
 	unsigned long size;
 	struct rnic_mr *mr;
@@ -183,12 +183,12 @@ static struct rnic_mr *mr_of_umem(struct ib_umem *umem)
 	return mr;
 }
 
-static struct rnic_mr *pin(struct ib_pd *pd, u64 start, u64 len, int access)
+static struct rnic_mr *pin_region(struct ib_pd *pd, u64 start, u64 len, int access)
 {
 	struct ib_umem *umem;
 	struct rnic_mr *mr;
 
-	/* Nothing to pin: only good for accesses of 0 octets. */
+	/* Nothing to pin: only good for accesses of 0 bytes. */
 	if (!len)
 		return mr_alloc(RNIC_MR_USER, 0) ?: ERR_PTR(-ENOMEM);
 	if (start != (unsigned long)start || len != (size_t)len)
@@ -196,7 +196,7 @@ static struct rnic_mr *pin(struct ib_pd *pd, u64 start, u64 len, int access)
 	umem = compat_umem_get(pd->device, start, len, access);
 	if (IS_ERR(umem))
 		return ERR_CAST(umem);
-	mr = mr_of_umem(umem);
+	mr = split_umem(umem);
 	if (IS_ERR(mr))
 		ib_umem_release(umem);
 	return mr;
@@ -206,7 +206,7 @@ static struct rnic_mr *pin(struct ib_pd *pd, u64 start, u64 len, int access)
  * rnic_mr_reg_user() - register user memory
  * @pd:		protection domain
  * @start:	user address
- * @len:	octets
+ * @len:	bytes
  * @iova:	address by which work requests and peers name @start
  * @access:	IB_ACCESS_* rights to grant
  *
@@ -218,14 +218,14 @@ struct ib_mr *rnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 len, u64 iova, i
 
 	if (iova + len < iova)
 		return ERR_PTR(-EINVAL);
-	mr = pin(pd, start, len, access);
+	mr = pin_region(pd, start, len, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mr->base = iova;
 	mr->len = len;
 	mr->access = access;
 	mr->valid = true;
-	return finish(pd, mr);
+	return finish_region(pd, mr);
 }
 
 /**
@@ -253,7 +253,7 @@ struct ib_mr *rnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 		free_region(mr);
 		return ERR_PTR(-ENOMEM);
 	}
-	return finish(pd, mr);
+	return finish_region(pd, mr);
 }
 
 static int add_page(struct ib_mr *ibmr, u64 addr)

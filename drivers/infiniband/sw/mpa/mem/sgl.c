@@ -12,7 +12,7 @@
  * @sgl:	the list, from any position
  * @access:	IB_ACCESS_* rights needed; 0 for reading
  *
- * SGEs of no octets are not looked at. Context as for rnic_mr_get().
+ * SGEs of no bytes are not looked at. Context as for rnic_mr_get().
  *
  * Return: RNIC_MR_OK, or what is wrong.
  */
@@ -30,8 +30,8 @@ enum rnic_mr_fault rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *s
 	return fault;
 }
 
-/* Octets the next step can take from one SGE; moves past empty ones. */
-static u32 next_piece(struct rnic_sgl *sgl, u32 n)
+/* Bytes the next step can take from one SGE; moves past empty ones. */
+static u32 find_piece(struct rnic_sgl *sgl, u32 n)
 {
 	while (sgl->off == sgl->sge[sgl->cur].len) {
 		sgl->cur++;
@@ -68,7 +68,7 @@ walk_list(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, int access, rnic_fi
 	if (n > sgl->left)
 		return -EMSGSIZE;
 	for (; n; n -= piece) {
-		piece = next_piece(sgl, n);
+		piece = find_piece(sgl, n);
 		ret = fill_piece(mem, sgl, piece, access, fill, src);
 		if (ret)
 			return ret;
@@ -87,7 +87,7 @@ static int copy_out(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
 }
 
 /**
- * rnic_sgl_copy_from() - gather the next octets
+ * rnic_sgl_copy_from() - gather the next bytes
  * @mem:	the queue pair's memory
  * @sgl:	the list; moves on by @n
  * @dst:	where to copy them
@@ -95,7 +95,7 @@ static int copy_out(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
  *
  * Context as for rnic_mr_get().
  *
- * Return: 0; -EACCES; -EMSGSIZE when fewer octets are left.
+ * Return: 0; -EACCES; -EMSGSIZE when fewer bytes are left.
  */
 int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n)
 {
@@ -105,16 +105,16 @@ int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u3
 }
 
 /**
- * rnic_sgl_fill() - scatter the next octets
+ * rnic_sgl_fill() - scatter the next bytes
  * @mem:	the queue pair's memory
  * @sgl:	the list; moves on by @n
  * @n:		how many
  * @fill:	writes them, piece by piece
  * @src:	passed to @fill
  *
- * Context as for rnic_mr_get(). When this fails some octets may be written.
+ * Context as for rnic_mr_get(). When this fails some bytes may be written.
  *
- * Return: 0; -EACCES; -EMSGSIZE when there is room for fewer octets; what @fill
+ * Return: 0; -EACCES; -EMSGSIZE when there is room for fewer bytes; what @fill
  * returned.
  */
 int rnic_sgl_fill(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, rnic_fill_fn fill,

@@ -11,7 +11,7 @@
 #include "tcp/sock.h"
 
 /* IPv4 in IPv6 clothes is IPv4 to the RDMA CM. */
-static void unmap(struct sockaddr_storage *addr)
+static void unmap_addr(struct sockaddr_storage *addr)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
 	struct sockaddr_in in = { .sin_family = AF_INET };
@@ -25,7 +25,7 @@ static void unmap(struct sockaddr_storage *addr)
 }
 
 /* Of a connected socket, or one that was */
-static void local_addr(const struct sock *sk, struct sockaddr_storage *local)
+static void get_local_addr(const struct sock *sk, struct sockaddr_storage *local)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)local;
 	struct sockaddr_in *in = (struct sockaddr_in *)local;
@@ -40,10 +40,10 @@ static void local_addr(const struct sock *sk, struct sockaddr_storage *local)
 	in6->sin6_port = inet_sk(sk)->inet_sport;
 	in6->sin6_addr = sk->sk_v6_rcv_saddr;
 	in6->sin6_scope_id = ipv6_iface_scope_id(&in6->sin6_addr, sk->sk_bound_dev_if);
-	unmap(local);
+	unmap_addr(local);
 }
 
-static void remote_addr(const struct sock *sk, struct sockaddr_storage *remote)
+static void get_remote_addr(const struct sock *sk, struct sockaddr_storage *remote)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)remote;
 	struct sockaddr_in *in = (struct sockaddr_in *)remote;
@@ -57,7 +57,7 @@ static void remote_addr(const struct sock *sk, struct sockaddr_storage *remote)
 	}
 	in6->sin6_port = sk->sk_dport;
 	in6->sin6_addr = sk->sk_v6_daddr;
-	unmap(remote);
+	unmap_addr(remote);
 }
 
 /**
@@ -78,8 +78,8 @@ int rnic_sock_peek(const struct rnic_sock *listener, struct sockaddr_storage *lo
 	/* TCP takes connections away under this lock, one by one, when listening ends. */
 	spin_lock_bh(&queue->rskq_lock);
 	if (queue->rskq_accept_head) {
-		local_addr(queue->rskq_accept_head->sk, local);
-		remote_addr(queue->rskq_accept_head->sk, remote);
+		get_local_addr(queue->rskq_accept_head->sk, local);
+		get_remote_addr(queue->rskq_accept_head->sk, remote);
 		ret = 0;
 	}
 	spin_unlock_bh(&queue->rskq_lock);
@@ -103,7 +103,7 @@ int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 	ret = kernel_getpeername(s->sock, (struct sockaddr *)remote);
 	if (ret < 0)
 		return ret;
-	unmap(remote);
-	local_addr(s->sock->sk, local);
+	unmap_addr(remote);
+	get_local_addr(s->sock->sk, local);
 	return 0;
 }

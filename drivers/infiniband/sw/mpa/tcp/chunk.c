@@ -6,7 +6,7 @@
  * keeps none: a run takes what is left of the CPU's current chunk, appends, and
  * gives the rest back. While TCP is given it a softirq may send, or another task: so there
  * are some current ones. Full chunks wait in a ring until TCP, which holds
- * references as long as the octets may be sent again, has let go of the oldest.
+ * references as long as the bytes may be sent again, has let go of the oldest.
  * Then it is used anew. This matters: a fresh page may have to be zeroed
  * (init_on_alloc), which costs as much as the copy into it.
  *
@@ -59,37 +59,37 @@ static struct stocks __percpu *stocks;
 static struct shrinker *shrinker;
 static enum cpuhp_state hotplug;
 
-static unsigned int order_of(bool big)
+static unsigned int get_order_of(bool big)
 {
 	return big ? get_order(CHUNK_BIG) : get_order(CHUNK);
 }
 
 /* A power of two. */
-static u32 ring_size(bool big)
+static u32 get_ring_size(bool big)
 {
-	return max_t(u32, RING >> PAGE_SHIFT >> order_of(big), 1);
+	return max_t(u32, RING >> PAGE_SHIFT >> get_order_of(big), 1);
 }
 
 static struct page *take_oldest(struct stock *st, bool big)
 {
-	return st->ring[st->tail++ & (ring_size(big) - 1)];
+	return st->ring[st->tail++ & (get_ring_size(big) - 1)];
 }
 
-static void retire(struct stock *st, struct page *page, bool big)
+static void retire_page(struct stock *st, struct page *page, bool big)
 {
-	if (compound_order(page) != order_of(big)) {
+	if (compound_order(page) != get_order_of(big)) {
 		put_page(page);
 		return;
 	}
-	if (st->head - st->tail == ring_size(big))
+	if (st->head - st->tail == get_ring_size(big))
 		put_page(take_oldest(st, big));
-	st->ring[st->head++ & (ring_size(big) - 1)] = page;
+	st->ring[st->head++ & (get_ring_size(big) - 1)] = page;
 }
 
 /* The oldest, when TCP has let go of it. */
-static struct page *recycle(struct stock *st, bool big)
+static struct page *recycle_page(struct stock *st, bool big)
 {
-	u32 oldest = st->tail & (ring_size(big) - 1);
+	u32 oldest = st->tail & (get_ring_size(big) - 1);
 
 	if (st->head == st->tail || page_ref_count(st->ring[oldest]) != 1)
 		return NULL;
@@ -113,8 +113,8 @@ static bool take_current(struct stock *st, struct rnic_chunk *chunk)
 
 static void take_empty(struct stock *st, struct rnic_chunk *chunk, bool big)
 {
-	chunk->page = recycle(st, big);
-	chunk->size = PAGE_SIZE << order_of(big);
+	chunk->page = recycle_page(st, big);
+	chunk->size = PAGE_SIZE << get_order_of(big);
 	chunk->fill = 0;
 }
 
@@ -154,7 +154,7 @@ bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
 
 	spin_lock_bh(&st->lock);
 	if (chunk->page) {
-		retire(st, chunk->page, big);
+		retire_page(st, chunk->page, big);
 		take_empty(st, chunk, big);
 	} else if (!take_current(st, chunk)) {
 		take_empty(st, chunk, big);
@@ -176,7 +176,7 @@ bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
  */
 bool rnic_chunk_alloc(struct rnic_chunk *chunk, bool big, gfp_t gfp)
 {
-	unsigned int order = order_of(big);
+	unsigned int order = get_order_of(big);
 
 	chunk->page = alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);
 	if (!chunk->page) {
@@ -190,13 +190,13 @@ bool rnic_chunk_alloc(struct rnic_chunk *chunk, bool big, gfp_t gfp)
 
 /**
  * rnic_chunk_put() - give a chunk back
- * @chunk:	a chunk whose used octets TCP has, or none; none afterwards
+ * @chunk:	a chunk whose used bytes TCP has, or none; none afterwards
  *
  * Context: process or softirq.
  */
 void rnic_chunk_put(struct rnic_chunk *chunk)
 {
-	bool big = chunk->size == PAGE_SIZE << order_of(true);
+	bool big = chunk->size == PAGE_SIZE << get_order_of(true);
 	struct stock *st;
 
 	if (!chunk->page)
@@ -204,7 +204,7 @@ void rnic_chunk_put(struct rnic_chunk *chunk)
 	st = find_stock(big);
 	spin_lock_bh(&st->lock);
 	if (!put_current(st, chunk))
-		retire(st, chunk->page, big);
+		retire_page(st, chunk->page, big);
 	spin_unlock_bh(&st->lock);
 	chunk->page = NULL;
 }
@@ -214,7 +214,7 @@ void rnic_chunk_put(struct rnic_chunk *chunk)
  *
  * Return: pages, of which TCP may still have some.
  */
-static unsigned long go_through(struct stock *st, bool big, bool empty)
+static unsigned long scan_stock(struct stock *st, bool big, bool empty)
 {
 	struct rnic_chunk chunk;
 	unsigned long num;
@@ -229,28 +229,28 @@ static unsigned long go_through(struct stock *st, bool big, bool empty)
 	while (empty && st->head != st->tail)
 		put_page(take_oldest(st, big));
 	spin_unlock_bh(&st->lock);
-	return num << order_of(big);
+	return num << get_order_of(big);
 }
 
-static unsigned long go_through_cpu(unsigned int cpu, bool empty)
+static unsigned long scan_cpu(unsigned int cpu, bool empty)
 {
 	struct stocks *all = per_cpu_ptr(stocks, cpu);
 
-	return go_through(&all->of[false], false, empty) + go_through(&all->of[true], true, empty);
+	return scan_stock(&all->of[false], false, empty) + scan_stock(&all->of[true], true, empty);
 }
 
-static unsigned long count_all(struct shrinker *unused, struct shrink_control *sc)
+static unsigned long count_pages(struct shrinker *unused, struct shrink_control *sc)
 {
 	unsigned long num = 0;
 	unsigned int cpu;
 
 	for_each_possible_cpu(cpu)
-		num += go_through_cpu(cpu, false);
+		num += scan_cpu(cpu, false);
 	return num;
 }
 
 /* Whole stocks: they fill again with the next sends. */
-static unsigned long empty_some(struct shrinker *unused, struct shrink_control *sc)
+static unsigned long empty_stocks(struct shrinker *unused, struct shrink_control *sc)
 {
 	unsigned long num = 0;
 	unsigned int cpu;
@@ -258,14 +258,14 @@ static unsigned long empty_some(struct shrinker *unused, struct shrink_control *
 	for_each_possible_cpu(cpu) {
 		if (num >= sc->nr_to_scan)
 			break;
-		num += go_through_cpu(cpu, true);
+		num += scan_cpu(cpu, true);
 	}
 	return num ?: SHRINK_STOP;
 }
 
-static int cpu_is_gone(unsigned int cpu)
+static int empty_cpu(unsigned int cpu)
 {
-	go_through_cpu(cpu, true);
+	scan_cpu(cpu, true);
 	return 0;
 }
 
@@ -288,11 +288,11 @@ int rnic_chunk_init(void)
 	if (!stocks)
 		return ret;
 	init_stocks();
-	shrinker = compat_shrinker_new("rdma_mpa-chunks", count_all, empty_some);
+	shrinker = compat_shrinker_new("rdma_mpa-chunks", count_pages, empty_stocks);
 	if (!shrinker)
 		goto free_stocks;
 	ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "rdma_mpa:chunks", NULL,
-					cpu_is_gone);
+					empty_cpu);
 	if (ret < 0)
 		goto free_shrinker;
 	hotplug = ret;
@@ -313,6 +313,6 @@ void rnic_chunk_exit(void)
 	cpuhp_remove_state_nocalls(hotplug);
 	compat_shrinker_free(shrinker);
 	for_each_possible_cpu(cpu)
-		go_through_cpu(cpu, true);
+		scan_cpu(cpu, true);
 	free_percpu(stocks);
 }

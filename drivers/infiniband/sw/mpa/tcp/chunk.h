@@ -12,8 +12,8 @@ struct page;
 /**
  * struct rnic_chunk - physically contiguous pages, filled from the front
  * @page:	the first page, with a reference; NULL when there is none
- * @size:	octets
- * @fill:	octets in use; those belong to TCP and do not change any more
+ * @size:	bytes
+ * @fill:	bytes in use; those belong to TCP and do not change any more
  */
 struct rnic_chunk {
 	struct page *page;

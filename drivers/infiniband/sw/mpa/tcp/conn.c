@@ -13,7 +13,7 @@
 #include "tcp/conn.h"
 
 /* Something happened that only @work can judge, or time is over. */
-static void expire(struct work_struct *work)
+static void kick_expired(struct work_struct *work)
 {
 	struct rnic_conn *conn = container_of(work, struct rnic_conn, timer.work);
 
@@ -34,7 +34,7 @@ void rnic_conn_init(struct rnic_conn *conn, work_func_t look,
 {
 	kref_init(&conn->ref);
 	INIT_WORK(&conn->work, look);
-	INIT_DELAYED_WORK(&conn->timer, expire);
+	INIT_DELAYED_WORK(&conn->timer, kick_expired);
 	conn->release = release;
 }
 

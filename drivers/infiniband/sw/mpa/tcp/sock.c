@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Kernel TCP sockets: made, listening, hooked, closed. What moves octets is in
+ * Kernel TCP sockets: made, listening, hooked, closed. What moves bytes is in
  * stream.c, what concerns addresses in addr.c.
  *
  * Callbacks. A hooked socket's sk_user_data is its struct rnic_sock, not copied
@@ -32,45 +32,45 @@
 
 /* A receive buffer that holds the largest FPDU with room for its overhead. */
 #define RCVBUF_MIN	(512 * 1024)
-/* Octets that may wait in TCP without being sent. */
+/* Bytes that may wait in TCP without being sent. */
 #define UNSENT_MAX	(256 * 1024)
 
 /*
  * BPF may put a connection into a sockmap as soon as it stands, before it is accepted:
  * then sk_user_data is another's. sk_callback_lock is held.
  */
-static bool is_sockmaps(const struct sock *sk)
+static bool is_in_sockmap(const struct sock *sk)
 {
 	return __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_PSOCK);
 }
 
-static void report(struct sock *sk, enum rnic_sock_event event)
+static void report_event(struct sock *sk, enum rnic_sock_event event)
 {
 	struct rnic_sock *s;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	s = __locked_read_sk_user_data_with_flags(sk, 0);
-	if (s && !is_sockmaps(sk))
+	if (s && !is_in_sockmap(sk))
 		s->event(s, event);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void data_ready(struct sock *sk)
+static void report_data(struct sock *sk)
 {
-	report(sk, RNIC_SOCK_DATA);
+	report_event(sk, RNIC_SOCK_DATA);
 }
 
-static void write_space(struct sock *sk)
+static void report_space(struct sock *sk)
 {
 	if (!sk->sk_socket || !sk_stream_is_writeable(sk))
 		return;
 	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	report(sk, RNIC_SOCK_SPACE);
+	report_event(sk, RNIC_SOCK_SPACE);
 }
 
-static void state_change(struct sock *sk)
+static void report_state(struct sock *sk)
 {
-	report(sk, RNIC_SOCK_STATE);
+	report_event(sk, RNIC_SOCK_STATE);
 }
 
 /**
@@ -86,16 +86,16 @@ void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event)
 
 	write_lock_bh(&sk->sk_callback_lock);
 	s->event = event;
-	if (sk->sk_data_ready != data_ready) {
+	if (sk->sk_data_ready != report_data) {
 		s->data_ready = sk->sk_data_ready;
 		s->write_space = sk->sk_write_space;
 		s->state_change = sk->sk_state_change;
 		s->error_report = sk->sk_error_report;
 	}
-	sk->sk_data_ready = data_ready;
-	sk->sk_write_space = write_space;
-	sk->sk_state_change = state_change;
-	sk->sk_error_report = state_change;
+	sk->sk_data_ready = report_data;
+	sk->sk_write_space = report_space;
+	sk->sk_state_change = report_state;
+	sk->sk_error_report = report_state;
 	__rcu_assign_sk_user_data_with_flags(sk, s, SK_USER_DATA_NOCOPY);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
@@ -128,7 +128,7 @@ void rnic_sock_unhook(struct rnic_sock *s)
 
 	write_lock_bh(&sk->sk_callback_lock);
 	/* An accepted socket has our callbacks even before it is hooked. */
-	if (sk->sk_data_ready == data_ready) {
+	if (sk->sk_data_ready == report_data) {
 		rcu_assign_sk_user_data(sk, NULL);
 		sk->sk_data_ready = s->data_ready;
 		sk->sk_write_space = s->write_space;
@@ -204,10 +204,10 @@ static void release_socket(struct rnic_sock *s)
 
 /*
  * Options that a child does not inherit, or that it shares with its listener.
- * Enough unsent octets to keep TCP busy, not all that its buffer would hold: what
+ * Enough unsent bytes to keep TCP busy, not all that its buffer would hold: what
  * waits there grows cold, and its chunks cannot be used again.
  */
-static void set_options(struct sock *sk)
+static void set_socket_options(struct sock *sk)
 {
 	sk->sk_allocation = GFP_NOIO;
 	compat_sock_own_frag(sk);
@@ -220,7 +220,7 @@ static void set_options(struct sock *sk)
  * them: the Request that of the SYN, the Reply that of the Request. Children inherit it,
  * listen() forgets it.
  */
-static void answer_at_once(struct sock *sk)
+static void enable_quickack(struct sock *sk)
 {
 	tcp_sock_set_quickack(sk, 0);
 }
@@ -233,7 +233,7 @@ static void answer_at_once(struct sock *sk)
  * The caller is the program, or a thread of the kernel for a consumer in there, which
  * may have sockets.
  */
-static int create_labelled(struct rnic_sock *s, struct net *net, sa_family_t family)
+static int create_labelled_socket(struct rnic_sock *s, struct net *net, sa_family_t family)
 {
 	struct socket *callers;
 	int ret;
@@ -253,7 +253,7 @@ static int create_labelled(struct rnic_sock *s, struct net *net, sa_family_t fam
  * would: a kernel socket by itself does not, and TCP timers would outlive it. In a VRF, of
  * which @vrf is the index, its addresses and routes are those of the VRF; 0 is none.
  */
-static int create(struct rnic_sock *s, struct net *net, int vrf, sa_family_t family)
+static int create_socket(struct rnic_sock *s, struct net *net, int vrf, sa_family_t family)
 {
 	struct sock *sk;
 	int ret;
@@ -261,7 +261,7 @@ static int create(struct rnic_sock *s, struct net *net, int vrf, sa_family_t fam
 	/* It may be on its way out, with the network device still in it. */
 	if (!maybe_get_net(net))
 		return -ENODEV;
-	ret = create_labelled(s, net, family);
+	ret = create_labelled_socket(s, net, family);
 	if (ret) {
 		put_net(net);
 		return ret;
@@ -272,7 +272,7 @@ static int create(struct rnic_sock *s, struct net *net, int vrf, sa_family_t fam
 	put_net(net);
 
 	sk->sk_reuse = SK_CAN_REUSE;
-	set_options(sk);
+	set_socket_options(sk);
 	sk->sk_rcvbuf = max_t(int, sk->sk_rcvbuf, RCVBUF_MIN);
 	/* Urgent data is data to us, and must not move the stream's start. */
 	sock_set_flag(sk, SOCK_URGINLINE);
@@ -305,13 +305,13 @@ static int set_tos(struct rnic_sock *s, int tos)
 					sizeof(tos));
 }
 
-static int try_connect(struct rnic_sock *s, struct net_device *ndev,
-		       struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
-		       rnic_sock_event_fn event)
+static int connect_socket(struct rnic_sock *s, struct net_device *ndev,
+			  struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
+			  rnic_sock_event_fn event)
 {
 	int ret;
 
-	ret = create(s, dev_net(ndev), l3mdev_master_ifindex(ndev), remote->ss_family);
+	ret = create_socket(s, dev_net(ndev), l3mdev_master_ifindex(ndev), remote->ss_family);
 	if (ret)
 		return ret;
 	ret = set_tos(s, tos);
@@ -320,7 +320,7 @@ static int try_connect(struct rnic_sock *s, struct net_device *ndev,
 	if (ret)
 		goto err;
 	rnic_sock_hook(s, event);
-	answer_at_once(s->sock->sk);
+	enable_quickack(s->sock->sk);
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
 			     O_NONBLOCK);
 	if (!ret || ret == -EINPROGRESS)
@@ -356,11 +356,11 @@ int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
 	int ret = -EADDRINUSE;
 
 	if (!inet_is_local_reserved_port(dev_net(ndev), port))
-		ret = try_connect(s, ndev, local, remote, tos, event);
+		ret = connect_socket(s, ndev, local, remote, tos, event);
 	if (ret != -EADDRINUSE && ret != -EADDRNOTAVAIL)
 		return ret;
 	((struct sockaddr_in *)&any)->sin_port = 0;
-	return try_connect(s, ndev, &any, remote, tos, event);
+	return connect_socket(s, ndev, &any, remote, tos, event);
 }
 
 /**
@@ -384,7 +384,7 @@ int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
 		return ret;
 	/* How the last connection ended is known. */
 	sock_error(s->sock->sk);
-	answer_at_once(s->sock->sk);
+	enable_quickack(s->sock->sk);
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
 			     O_NONBLOCK);
 	return ret == -EINPROGRESS ? 0 : ret;
@@ -410,7 +410,7 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 {
 	int ret;
 
-	ret = create(s, net, vrf, local->ss_family);
+	ret = create_socket(s, net, vrf, local->ss_family);
 	if (ret)
 		return ret;
 	if (v6only && local->ss_family == AF_INET6)
@@ -424,7 +424,7 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 	ret = kernel_listen(s->sock, backlog);
 	if (ret)
 		goto err;
-	answer_at_once(s->sock->sk);
+	enable_quickack(s->sock->sk);
 	return 0;
 err:
 	rnic_sock_close(s);
@@ -499,7 +499,7 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 		return ret;
 	sk = s->sock->sk;
 	read_lock_bh(&sk->sk_callback_lock);
-	taken = is_sockmaps(sk);
+	taken = is_in_sockmap(sk);
 	read_unlock_bh(&sk->sk_callback_lock);
 	if (taken) {
 		/* At once, for it still has our callbacks. */
@@ -509,7 +509,7 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 		return -EBUSY;
 	}
 	take_classes(s);
-	set_options(sk);
+	set_socket_options(sk);
 	get_memcg(s, listener->sock->sk);
 	/* It goes with the type of service, which is inherited. */
 	sk->sk_priority = listener->sock->sk->sk_priority;
@@ -548,7 +548,7 @@ void rnic_sock_keepalive(struct rnic_sock *s, int seconds)
  * rnic_sock_close() - unhook and release
  * @s:	a socket, or none
  *
- * What was queued is still sent, then FIN. Where octets lie unread TCP resets the
+ * What was queued is still sent, then FIN. Where bytes lie unread TCP resets the
  * connection instead.
  *
  * Context: process.

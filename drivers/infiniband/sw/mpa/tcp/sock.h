@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * TCP sockets as the rest of the driver sees them: made, listening, hooked, closed. What
- * moves octets is in stream.h. These two speak for net/.
+ * moves bytes is in stream.h. These two speak for net/.
  */
 #ifndef _RNIC_SOCK_H
 #define _RNIC_SOCK_H
@@ -17,7 +17,7 @@ struct sock;
 
 /**
  * enum rnic_sock_event - what happened on a socket
- * @RNIC_SOCK_DATA:	octets (or, on a listener, a connection) arrived
+ * @RNIC_SOCK_DATA:	bytes (or, on a listener, a connection) arrived
  * @RNIC_SOCK_SPACE:	the send buffer has room again
  * @RNIC_SOCK_STATE:	the TCP state changed, or an error is pending
  */

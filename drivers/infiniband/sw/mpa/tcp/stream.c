@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Octets to and from TCP. sock.c makes the sockets; here is what the startup and
+ * Bytes to and from TCP. sock.c makes the sockets; here is what the startup and
  * the data path do with one that is connected.
  *
- * Sending is by reference to pages, receiving looks at octets where they lie in
+ * Sending is by reference to pages, receiving looks at bytes where they lie in
  * the receive queue before it consumes them. Both are under the socket lock; for the
- * few octets of the startup it is taken here.
+ * few bytes of the startup it is taken here.
  */
 #include <linux/mm.h>
 #include <linux/net.h>
@@ -42,7 +42,7 @@ bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ct
  *
  * TCP cuts large buffers at multiples of its segment size. FPDUs are multiples of
  * 4, so another size would make the cuts drift away from them: then TCP is told
- * that the peer takes up to 3 octets less. Not when half of the peer's window is
+ * that the peer takes up to 3 bytes less. Not when half of the peer's window is
  * what bounds the segments, for that bound moves with the window.
  */
 void rnic_sock_fit_mss(struct rnic_sock *s, u32 mtu)
@@ -65,16 +65,16 @@ void rnic_sock_fit_mss(struct rnic_sock *s, u32 mtu)
 }
 
 /**
- * rnic_sock_push() - hand octets of a page to TCP, by reference
+ * rnic_sock_push() - hand bytes of a page to TCP, by reference
  * @s:		socket, locked
  * @page:	first page of the (compound) page; TCP takes a reference, so the
- *		octets must not change any more
- * @off:	offset of the first octet
+ *		bytes must not change any more
+ * @off:	offset of the first byte
  * @len:	how many
  * @more:	more follows in this burst: full segments go out, a partial one is
  *		held back until then, or for 0.2 s: say it only if more does.
  *
- * Return: octets taken, possibly fewer than @len, -EAGAIN when none (then
+ * Return: bytes taken, possibly fewer than @len, -EAGAIN when none (then
  * RNIC_SOCK_SPACE follows), or another -errno when the connection is gone.
  */
 int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more)
@@ -92,9 +92,9 @@ int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, boo
 }
 
 /**
- * rnic_sock_send() - send a few octets (a startup frame) without waiting
+ * rnic_sock_send() - send a few bytes (a startup frame) without waiting
  * @s:		a connected socket with an empty send queue
- * @buf:	octets
+ * @buf:	bytes
  * @len:	how many, at most a page
  *
  * From a chunk, not with sendmsg(): that would leave the socket with 32 KiB of its own
@@ -126,10 +126,10 @@ int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
 
 /*
  * Buffers may overlap the one before (a retransmission that brought more), so
- * the place inside each is found from its own sequence number: octets already
+ * the place inside each is found from its own sequence number: bytes already
  * seen are never looked at twice (RCV-21).
  */
-static struct sk_buff *settle(struct sock *sk, struct rnic_cursor *at, u32 *off)
+static struct sk_buff *settle_cursor(struct sock *sk, struct rnic_cursor *at, u32 *off)
 {
 	while (at->skb) {
 		*off = at->seq - TCP_SKB_CB(at->skb)->seq;
@@ -141,7 +141,7 @@ static struct sk_buff *settle(struct sock *sk, struct rnic_cursor *at, u32 *off)
 }
 
 /* What a buffer holds from @off on, if it is one piece. Small messages come so. */
-static const u8 *only_piece(const struct sk_buff *skb, u32 off)
+static const u8 *find_only_piece(const struct sk_buff *skb, u32 off)
 {
 	const u8 *data;
 
@@ -186,8 +186,8 @@ void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn p
 	const u8 *data;
 	u32 off, len;
 
-	while (go && (skb = settle(sk, at, &off))) {
-		data = only_piece(skb, off);
+	while (go && (skb = settle_cursor(sk, at, &off))) {
+		data = find_only_piece(skb, off);
 		if (!data) {
 			go = walk_buffer(at, off, piece, ctx);
 			continue;
@@ -199,9 +199,9 @@ void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn p
 }
 
 /**
- * rnic_sock_copy() - copy unread octets to memory
+ * rnic_sock_copy() - copy unread bytes to memory
  * @s:		socket, locked
- * @at:		where from; left behind the last octet copied
+ * @at:		where from; left behind the last byte copied
  * @to:		where to
  * @len:	how many; they must have arrived
  *
@@ -214,7 +214,7 @@ int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, void *to, u32 le
 	u32 off, n;
 
 	while (len) {
-		skb = settle(sk, at, &off);
+		skb = settle_cursor(sk, at, &off);
 		if (WARN_ON_ONCE(!skb))
 			return -EFAULT;
 		n = min(len, skb->len - off);
@@ -227,7 +227,7 @@ int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, void *to, u32 le
 	return 0;
 }
 
-static int eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, size_t len)
+static int skip_bytes(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, size_t len)
 {
 	size_t n = min(desc->count, len);
 
@@ -236,7 +236,7 @@ static int eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, s
 }
 
 /**
- * rnic_sock_consume() - the next unread octets are done with
+ * rnic_sock_consume() - the next unread bytes are done with
  * @s:		socket, locked
  * @len:	how many
  */
@@ -249,5 +249,5 @@ void rnic_sock_consume(struct rnic_sock *s, u32 len)
 		return;
 	/* tcp_read_sock() stops at urgent data: to us it is data. */
 	WRITE_ONCE(tcp_sk(s->sock->sk)->urg_data, 0);
-	tcp_read_sock(s->sock->sk, &desc, eat);
+	tcp_read_sock(s->sock->sk, &desc, skip_bytes);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * TCP as a stream: a way to push pages, and a reader that looks at octets in the receive
+ * TCP as a stream: a way to push pages, and a reader that looks at bytes in the receive
  * queue before it consumes them. What is asked for each message, and is short, is in
  * line: calls were a good part of what a small message cost.
  */
@@ -28,7 +28,7 @@ struct rnic_cursor {
 /**
  * typedef rnic_piece_fn - takes one contiguous piece of the stream
  * @ctx:	the walker's context
- * @data:	the octets; preemption may be off, do not sleep
+ * @data:	the bytes; preemption may be off, do not sleep
  * @len:	how many, at least 1
  *
  * Return: true to go on, false to stop after this piece.
@@ -92,11 +92,11 @@ static inline void rnic_sock_flush(struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_emss() - octets TCP puts into a full segment now
+ * rnic_sock_emss() - bytes TCP puts into a full segment now
  * @s:	socket, locked
  *
  * This is EMSS (RFC 5044 section 5.1). It follows the path's MTU at once, where TCP
- * by itself would look at it with the next octets it is given (SEG-09).
+ * by itself would look at it with the next bytes it is given (SEG-09).
  *
  * Return: EMSS, a multiple of 4 but for a peer with a tiny window.
  */
@@ -113,7 +113,7 @@ static inline u32 rnic_sock_emss(struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_seg_used() - how full is the segment that the next octet joins?
+ * rnic_sock_seg_used() - how full is the segment that the next byte joins?
  * @s:		socket, locked
  * @emss:	as rnic_sock_emss() told
  *
@@ -121,7 +121,7 @@ static inline u32 rnic_sock_emss(struct rnic_sock *s)
  * peer's window for one (SEG-18). A buffer that has no room for the rest of its last
  * segment ends here.
  *
- * Return: octets in it, 0 when the next octet begins a segment.
+ * Return: bytes in it, 0 when the next byte begins a segment.
  */
 static inline u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss)
 {
@@ -137,7 +137,7 @@ static inline u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss)
 	return used;
 }
 
-/* Octets that the peer acknowledged, free running. */
+/* Bytes that the peer acknowledged, free running. */
 static inline u32 rnic_sock_acked(const struct rnic_sock *s)
 {
 	return tcp_sk(s->sock->sk)->snd_una;
@@ -167,7 +167,7 @@ static inline bool rnic_sock_room(const struct rnic_sock *s)
  * rnic_sock_cut() - what was pushed ends a segment
  * @s:	socket, locked
  *
- * The next octet pushed begins a new buffer, and so a new segment, whatever
+ * The next byte pushed begins a new buffer, and so a new segment, whatever
  * the one before was filled to.
  */
 static inline void rnic_sock_cut(struct rnic_sock *s)
@@ -183,7 +183,7 @@ static inline void rnic_sock_cut(struct rnic_sock *s)
  * rnic_sock_rewind() - put a cursor on the unread stream
  * @s:		socket, locked
  * @at:		the cursor
- * @skip:	unread octets to leave out, at most rnic_sock_unread()
+ * @skip:	unread bytes to leave out, at most rnic_sock_unread()
  */
 static inline void rnic_sock_rewind(struct rnic_sock *s, struct rnic_cursor *at, u32 skip)
 {
@@ -193,7 +193,7 @@ static inline void rnic_sock_rewind(struct rnic_sock *s, struct rnic_cursor *at,
 	at->seq = tcp_sk(sk)->copied_seq + skip;
 }
 
-/* Octets that arrived in order and were not consumed. */
+/* Bytes that arrived in order and were not consumed. */
 static inline u32 rnic_sock_unread(const struct rnic_sock *s)
 {
 	return tcp_inq(s->sock->sk);
@@ -202,7 +202,7 @@ static inline u32 rnic_sock_unread(const struct rnic_sock *s)
 /**
  * rnic_sock_want() - report RNIC_SOCK_DATA only when so much is unread
  * @s:		socket, locked
- * @len:	octets; the receive buffer grows to hold them
+ * @len:	bytes; the receive buffer grows to hold them
  */
 static inline void rnic_sock_want(struct rnic_sock *s, u32 len)
 {
