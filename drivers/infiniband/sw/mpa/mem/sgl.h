@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A work request's scatter/gather list, walked from its first byte to its
- * last in as many steps as there are segments on the wire.
+ * The scatter/gather list of a work request, and a cursor that advances by one segment of the
+ * wire at a time.
  */
 #ifndef _RNIC_SGL_H
 #define _RNIC_SGL_H
@@ -29,7 +29,7 @@ struct rnic_sge {
  * struct rnic_sgl - a list and a position in it
  * @sge:	the list; the owner keeps it alive
  * @num:	its length
- * @cur:	SGE the next byte is in
+ * @cur:	SGE of the next byte
  * @off:	offset of the next byte in it
  * @left:	bytes from here to the end
  */
@@ -50,16 +50,16 @@ struct rnic_sgl {
  *
  * Called with softirqs off; must not sleep.
  *
- * Return: 0, or a negative errno that rnic_sgl_fill() hands back.
+ * Return: 0, or -errno, which rnic_sgl_fill() returns.
  */
 typedef int (*rnic_fill_fn)(void *src, const struct rnic_mr *mr, u64 addr, u32 n);
 
 /**
- * rnic_sgl_init() - start at the first byte of a list
+ * rnic_sgl_init() - set a cursor to the first byte of a list
  * @sgl:	the cursor
  * @sge:	the list; must outlive the cursor
  * @num:	its length
- * @len:	bytes in all of it
+ * @len:	bytes of all SGEs
  */
 static inline void rnic_sgl_init(struct rnic_sgl *sgl, const struct rnic_sge *sge, u8 num,
 				 u32 len)
