@@ -2,19 +2,18 @@
 /*
  * A stock of chunks for each CPU.
  *
- * Only who sends needs a chunk, and only for so long, so that an idle connection
- * keeps none: a run takes what is left of the CPU's current chunk, appends, and
- * gives the rest back. While TCP is given it a softirq may send, or another task: so there
- * are some current ones. Full chunks wait in a ring until TCP, which holds
- * references as long as the bytes may be sent again, has let go of the oldest.
- * Then it is used anew. This matters: a fresh page may have to be zeroed
- * (init_on_alloc), which costs as much as the copy into it.
+ * Chunks are per CPU, not per queue pair, so that an idle connection holds none. A send run
+ * takes the CPU's current chunk, appends to it, and puts it back. A task, a worker and a
+ * softirq may each be sending on a CPU, so up to three chunks may be partly filled. Full
+ * chunks wait in a ring until TCP, which keeps references for retransmission, drops those of
+ * the oldest; then the oldest is recycled. Recycling matters, because init_on_alloc zeroes a
+ * new page, which costs as much as the copy into it.
  *
- * Lifetime. A chunk has one reference of ours, that of whoever took it or of the
- * stock. Pages in the ring are only read (their count) until that is the last.
+ * Lifetime. The driver has one reference to a chunk, held by the sender or by the stock. The
+ * pages of a chunk in the ring are not written until that is the last reference.
  *
- * A stock is used by its CPU alone, but for when the kernel wants memory back (a shrinker)
- * or the CPU went offline: then others empty it. So it has a lock, which its CPU finds free.
+ * The lock of a stock is mostly uncontended: besides its CPU only the shrinker and CPU hotplug
+ * take it.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/gfp.h>
@@ -26,21 +25,21 @@
 
 #include "tcp/chunk.h"
 
-/* Bytes: many FPDUs of an Ethernet, two of the largest. A page if that is more. */
+/* Bytes: many FPDUs of an Ethernet frame, or two of the largest; at least a page. */
 #define CHUNK		SZ_32K
 #define CHUNK_BIG	SZ_128K
-/* Bytes: most of the full ones of either kind on a CPU. */
+/* Most bytes of full chunks of either size on a CPU. */
 #define RING		SZ_1M
 
-/* A task that rings the doorbell, a worker that takes its processor, a softirq in both. */
+/* Senders on one CPU: a task at the doorbell, a worker that preempts it, and a softirq. */
 #define CURRENT		3
 
 /**
  * struct stock - chunks of one size
  * @lock:	protects the rest; softirqs off
- * @cur:	those that were not filled, or none
- * @ring:	full ones, oldest at @tail
- * @head:	next free place, free running
+ * @cur:	partly filled chunks; @page is NULL in a free slot
+ * @ring:	full chunks, oldest at @tail
+ * @head:	next free slot, free running
  * @tail:	oldest, free running
  */
 struct stock {
@@ -86,7 +85,7 @@ static void retire_page(struct stock *st, struct page *page, bool big)
 	st->ring[st->head++ & (get_ring_size(big) - 1)] = page;
 }
 
-/* The oldest, when TCP has let go of it. */
+/* Take the oldest if TCP has dropped its references, else NULL. */
 static struct page *recycle_page(struct stock *st, bool big)
 {
 	u32 oldest = st->tail & (get_ring_size(big) - 1);
@@ -96,7 +95,7 @@ static struct page *recycle_page(struct stock *st, bool big)
 	return take_oldest(st, big);
 }
 
-/* Return: there was one. */
+/* Return: true if there was one. */
 static bool take_current(struct stock *st, struct rnic_chunk *chunk)
 {
 	int i;
@@ -118,7 +117,7 @@ static void take_empty(struct stock *st, struct rnic_chunk *chunk, bool big)
 	chunk->fill = 0;
 }
 
-/* Return: there is room for it. */
+/* Return: true if there was a free slot. */
 static bool put_current(struct stock *st, const struct rnic_chunk *chunk)
 {
 	int i;
@@ -132,21 +131,21 @@ static bool put_current(struct stock *st, const struct rnic_chunk *chunk)
 	return false;
 }
 
-/* This CPU's. A task that is moved to another one meanwhile takes the lock, that is enough. */
+/* This CPU's. The lock protects the stock from a task that migrates. */
 static struct stock *find_stock(bool big)
 {
 	return &raw_cpu_ptr(stocks)->of[big];
 }
 
 /**
- * rnic_chunk_take() - a chunk to append to, from the stock
- * @chunk:	a chunk in which there is not enough room, or none; replaced
- * @big:	the large kind
+ * rnic_chunk_take() - take a chunk from the stock
+ * @chunk:	a chunk without enough room, which is retired, or none; replaced
+ * @big:	a chunk of the large size
  *
- * What comes may be in use already up to @fill.
+ * The new chunk may be in use up to @fill.
  *
- * Context: process or softirq; does not sleep.
- * Return: false when there is none, then @chunk is none.
+ * Context: process or softirq.
+ * Return: true, or false and no chunk if the stock is empty.
  */
 bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
 {
@@ -164,15 +163,15 @@ bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
 }
 
 /**
- * rnic_chunk_alloc() - a chunk that nobody had
+ * rnic_chunk_alloc() - allocate a chunk
  * @chunk:	none; filled in
- * @big:	the large kind
- * @gfp:	how to allocate
+ * @big:	a chunk of the large size
+ * @gfp:	allocation flags
  *
- * Without memory for a whole chunk it is a single page.
+ * Falls back to a single page.
  *
- * Context: process, or with a @gfp for it softirq.
- * Return: false when there is no memory.
+ * Context: as @gfp allows.
+ * Return: true, or false if there is no memory.
  */
 bool rnic_chunk_alloc(struct rnic_chunk *chunk, bool big, gfp_t gfp)
 {
@@ -189,8 +188,8 @@ bool rnic_chunk_alloc(struct rnic_chunk *chunk, bool big, gfp_t gfp)
 }
 
 /**
- * rnic_chunk_put() - give a chunk back
- * @chunk:	a chunk whose used bytes TCP has, or none; none afterwards
+ * rnic_chunk_put() - put a chunk into the stock
+ * @chunk:	a chunk whose bytes in use TCP has, or none; none afterwards
  *
  * Context: process or softirq.
  */
@@ -210,9 +209,9 @@ void rnic_chunk_put(struct rnic_chunk *chunk)
 }
 
 /*
- * Let go of all there is, or only count it.
+ * Count the pages of a stock, and free them if @empty.
  *
- * Return: pages, of which TCP may still have some.
+ * Return: pages, some of which TCP may still hold.
  */
 static unsigned long scan_stock(struct stock *st, bool big, bool empty)
 {
@@ -249,7 +248,7 @@ static unsigned long count_pages(struct shrinker *unused, struct shrink_control 
 	return num;
 }
 
-/* Whole stocks: they fill again with the next sends. */
+/* Empty whole stocks, because the next sends fill them again. */
 static unsigned long empty_stocks(struct shrinker *unused, struct shrink_control *sc)
 {
 	unsigned long num = 0;
@@ -279,7 +278,12 @@ static void init_stocks(void)
 	}
 }
 
-/* Return: 0 or -errno. */
+/**
+ * rnic_chunk_init() - create the stocks of all CPUs
+ *
+ * Context: process; module start.
+ * Return: 0 or -errno.
+ */
 int rnic_chunk_init(void)
 {
 	int ret = -ENOMEM;
@@ -305,7 +309,11 @@ free_stocks:
 	return ret;
 }
 
-/* Nobody sends any more. */
+/**
+ * rnic_chunk_exit() - free the stocks
+ *
+ * Context: process; no connection is left.
+ */
 void rnic_chunk_exit(void)
 {
 	unsigned int cpu;
