@@ -192,7 +192,7 @@ static int create_labelled_socket(struct rnic_sock *s, struct net *net, sa_famil
  * kernel socket does not do by itself, because TCP timers must not outlive the namespace.
  * @vrf is the index of the VRF whose addresses and routes it uses, or 0.
  */
-static int create_socket(struct rnic_sock *s, struct net *net, int vrf, sa_family_t family)
+static int create_tcp_socket(struct rnic_sock *s, struct net *net, int vrf, sa_family_t family)
 {
 	struct sock *sk;
 	int ret;
@@ -244,13 +244,13 @@ static int set_tos(struct rnic_sock *s, int tos)
 					sizeof(tos));
 }
 
-static int connect_socket(struct rnic_sock *s, struct net_device *ndev,
-			  struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
-			  rnic_sock_event_fn event)
+static int bind_and_connect(struct rnic_sock *s, struct net_device *ndev,
+			    struct sockaddr_storage *local, struct sockaddr_storage *remote,
+			    int tos, rnic_sock_event_fn event)
 {
 	int ret;
 
-	ret = create_socket(s, dev_net(ndev), l3mdev_master_ifindex(ndev), remote->ss_family);
+	ret = create_tcp_socket(s, dev_net(ndev), l3mdev_master_ifindex(ndev), remote->ss_family);
 	if (ret)
 		return ret;
 	ret = set_tos(s, tos);
@@ -295,11 +295,11 @@ int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
 	int ret = -EADDRINUSE;
 
 	if (!inet_is_local_reserved_port(dev_net(ndev), port))
-		ret = connect_socket(s, ndev, local, remote, tos, event);
+		ret = bind_and_connect(s, ndev, local, remote, tos, event);
 	if (ret != -EADDRINUSE && ret != -EADDRNOTAVAIL)
 		return ret;
 	((struct sockaddr_in *)&any)->sin_port = 0;
-	return connect_socket(s, ndev, &any, remote, tos, event);
+	return bind_and_connect(s, ndev, &any, remote, tos, event);
 }
 
 /**
@@ -349,7 +349,7 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 {
 	int ret;
 
-	ret = create_socket(s, net, vrf, local->ss_family);
+	ret = create_tcp_socket(s, net, vrf, local->ss_family);
 	if (ret)
 		return ret;
 	if (v6only && local->ss_family == AF_INET6)
