@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * "rdma link add <name> type mpa netdev <dev>", and what becomes of a device
- * when things happen to its network device.
+ * "rdma link add <name> type mpa netdev <dev>", and events of network devices.
  */
 #include <linux/if_arp.h>
 #include <linux/module.h>
@@ -12,7 +11,7 @@
 
 #include "device.h"
 
-/* Does TCP over this kind of network device reach other hosts, or us? */
+/* True if TCP works over this kind of network device. */
 static bool is_suitable(const struct net_device *ndev)
 {
 	switch (ndev->type) {
@@ -50,7 +49,7 @@ static void send_event(const struct net_device *ndev, void (*event)(struct rnic_
 	rnic_dev_put(dev);
 }
 
-/* Called under RTNL. */
+/* Context: process, RTNL held. */
 static int handle_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(arg);
@@ -82,9 +81,10 @@ static struct notifier_block netdev_nb = {
 };
 
 /**
- * rnic_link_init() - let devices be made
+ * rnic_link_init() - allow creation of devices, and register for network device events
  *
- * Return: 0 or a negative errno.
+ * Context: process; module start.
+ * Return: 0 or -errno.
  */
 int rnic_link_init(void)
 {
@@ -96,9 +96,9 @@ int rnic_link_init(void)
 }
 
 /**
- * rnic_link_exit() - no more devices, no more events
+ * rnic_link_exit() - undo rnic_link_init(), and wait for creations and event handlers
  *
- * On return none is being made.
+ * Context: process; module exit.
  */
 void rnic_link_exit(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Settings of a device: /sys/class/infiniband/<dev>/mpa/. They hold for the
- * connections that start after they are written.
+ * Settings of a device: /sys/class/infiniband/<dev>/mpa/. A connection uses the values at its
+ * start.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -10,7 +10,7 @@
 #include "device.h"
 #include "wire/startup.h"
 
-/* TCP takes no more. */
+/* TCP's maximum. */
 #define KEEPALIVE_S_MAX	32767
 
 static const struct {
@@ -286,8 +286,8 @@ const struct attribute_group rnic_settings_group = {
 };
 
 /**
- * rnic_settings_init() - the defaults
- * @set:	filled with them
+ * rnic_settings_init() - set the defaults
+ * @set:	filled in
  */
 void rnic_settings_init(struct rnic_settings *set)
 {
