@@ -241,7 +241,7 @@ static void check_step(struct kunit *test, bool initiator, const struct past *pa
 	KUNIT_EXPECT_LE(test, past->terminates, 1);
 	KUNIT_EXPECT_LE(test, past->told, 1);
 	KUNIT_EXPECT_LE(test, past->closed, past->told);
-	/* what an action fails into does not fail: see carry_out() in the driver */
+	/* what an action fails into does not fail: see carry_out_actions() in the driver */
 	if (event == MPA_ON_LOCAL_ERROR)
 		KUNIT_EXPECT_EQ(test, step->actions &
 				(BIT(MPA_DO_REQUEST) | BIT(MPA_DO_ASK) | BIT(MPA_DO_RTR) |

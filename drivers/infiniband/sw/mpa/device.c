@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Life of a device.
+ * Creation and removal of devices.
  *
- * Start: allocate, attach the network device and enter the list of all devices,
- * register. From there ib_core decides: "rdma link delete", the network device's
- * end (queued by link.c) and module exit all end in dealloc_driver(), when no
- * operation of ours runs any more and all objects are gone.
+ * Creation allocates the device, attaches the network device, adds it to the list of all
+ * devices, and registers it. "rdma link delete", unregistration of the network device (queued
+ * by link.c) and module exit all make ib_core call dealloc_driver(), when no operation of ours
+ * runs and all objects are gone.
  *
- * The struct stays in the list until it is reaped, by the next creation or at
- * module exit, and then only if no request of its is unanswered: see
- * rnic_cm_count_requests(). Reaping goes through ib_unregister_device() once more,
- * which returns when whoever took the device down is through with our code. That is
- * what makes unloading safe. ib_unregister_driver() would do the same, but takes
- * down siw's devices with ours: the driver id is the user ABI's.
+ * The struct stays in the list until the next creation or module exit reaps it, and not before
+ * rdma_cm has answered all its requests: see rnic_rdmacm_count_requests(). Reaping calls
+ * ib_unregister_device() once more, because that returns only after the task that removed the
+ * device has left our code, and so makes unloading safe. ib_unregister_driver() would do the
+ * same, but also removes siw's devices, because the user ABI makes us share its driver id.
  */
 #include <linux/mutex.h>
 #include <linux/rtnetlink.h>
@@ -34,12 +33,12 @@
 
 COMPAT_REG_USER_MR(reg_user_mr, rnic_reg_user_mr)
 
-/* All devices. Inside RTNL; not held across calls of ib_core. */
+/* All devices. Taken inside RTNL; not held across calls to ib_core. */
 static DEFINE_MUTEX(devs_lock);
 static LIST_HEAD(devs);
 
-/* Caller holds the list's lock. Those without a network device do not count. */
-static struct rnic_dev *find(const struct net_device *ndev)
+/* Find the device of a network device. */
+static struct rnic_dev *find_dev(const struct net_device *ndev)
 {
 	struct rnic_dev *dev;
 
@@ -51,8 +50,8 @@ static struct rnic_dev *find(const struct net_device *ndev)
 }
 
 /*
- * rdma_cm on kernels before 6.6 finds a device by its GID, and librdmacm by its node GUID:
- * the first one that has it. Interfaces of one MAC would have one of each.
+ * True if another device has the same GID or node GUID, as with interfaces of one MAC. rdma_cm
+ * before 6.6 takes the first device with a GID, and librdmacm the first with a node GUID.
  */
 static bool has_twin(const struct rnic_dev *dev)
 {
@@ -68,10 +67,12 @@ static bool has_twin(const struct rnic_dev *dev)
 }
 
 /**
- * rnic_dev_address_event() - the MAC of the network device has changed
+ * rnic_dev_address_event() - update the GID after a change of the MAC
  * @dev:	the device, registered; the caller has a reference
  *
- * Its GID changes, to one that none of our others has. Caller holds RTNL.
+ * The new GID differs from those of our other devices.
+ *
+ * Context: process, RTNL held.
  */
 void rnic_dev_address_event(struct rnic_dev *dev)
 {
@@ -87,11 +88,10 @@ void rnic_dev_address_event(struct rnic_dev *dev)
 }
 
 /**
- * rnic_dev_find_netdev() - the device on top of a network device
+ * rnic_dev_find_netdev() - find the device of a network device
  * @ndev:	the network device
  *
- * Process context.
- *
+ * Context: process.
  * Return: the device, which stays registered until rnic_dev_put(), or NULL.
  */
 struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev)
@@ -99,7 +99,7 @@ struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev)
 	struct rnic_dev *dev;
 
 	mutex_lock(&devs_lock);
-	dev = find(ndev);
+	dev = find_dev(ndev);
 	if (dev && !ib_device_try_get(&dev->ibdev))
 		dev = NULL;
 	mutex_unlock(&devs_lock);
@@ -109,6 +109,8 @@ struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev)
 /**
  * rnic_dev_put() - undo rnic_dev_find_netdev()
  * @dev:	the device
+ *
+ * Context: any.
  */
 void rnic_dev_put(struct rnic_dev *dev)
 {
@@ -116,10 +118,10 @@ void rnic_dev_put(struct rnic_dev *dev)
 }
 
 /*
- * Unlike ib_unregister_device_queued() also one that is on its way to another namespace, and
- * not to be had meanwhile: ib_core waits for that, and for a registration that goes on.
+ * The work that unregisters a device. Unlike ib_unregister_device_queued() it also works while
+ * the device moves to another namespace or is being registered, because ib_core waits for both.
  */
-static void unregister(struct work_struct *work)
+static void unregister_dev(struct work_struct *work)
 {
 	struct rnic_dev *dev = container_of(work, struct rnic_dev, unregister);
 
@@ -128,18 +130,19 @@ static void unregister(struct work_struct *work)
 }
 
 /**
- * rnic_dev_forget_netdev() - a network device is being unregistered
+ * rnic_dev_forget_netdev() - remove the device of a network device that goes away
  * @ndev:	the network device
  *
- * Also reaches a device that is not registered yet: its creator notices.
- * Caller holds RTNL.
+ * Also detaches a device that is not registered yet; catch_up_events() notices.
+ *
+ * Context: process, RTNL held.
  */
 void rnic_dev_forget_netdev(const struct net_device *ndev)
 {
 	struct rnic_dev *dev;
 
 	mutex_lock(&devs_lock);
-	dev = find(ndev);
+	dev = find_dev(ndev);
 	if (dev) {
 		rnic_port_detach(dev);
 		get_device(&dev->ibdev.dev);
@@ -148,8 +151,8 @@ void rnic_dev_forget_netdev(const struct net_device *ndev)
 	mutex_unlock(&devs_lock);
 }
 
-/* Take a device out of the list: a dead one, or any. */
-static struct rnic_dev *unlist(bool any)
+/* Take a device out of the list: any, or one that can be reaped. */
+static struct rnic_dev *unlist_dev(bool any)
 {
 	struct rnic_dev *dev, *found = NULL;
 
@@ -168,7 +171,7 @@ static void remove_devs(bool any)
 {
 	struct rnic_dev *dev;
 
-	while ((dev = unlist(any))) {
+	while ((dev = unlist_dev(any))) {
 		ib_unregister_device(&dev->ibdev);
 		rnic_cm_dev_release(dev);
 		flush_work(&dev->unregister);
@@ -177,10 +180,9 @@ static void remove_devs(bool any)
 }
 
 /**
- * rnic_dev_remove_all() - take all devices down and wait until they are gone
+ * rnic_dev_remove_all() - remove all devices and wait until they are gone
  *
- * For module exit: no device is being created and no network device event comes
- * any more.
+ * Context: process; module exit, after rnic_link_exit().
  */
 void rnic_dev_remove_all(void)
 {
@@ -188,8 +190,8 @@ void rnic_dev_remove_all(void)
 }
 
 /*
- * Free what a device owns that is not registered, or not any more: no operation of ours runs,
- * and no object is left. The struct is freed with its last reference.
+ * Free what an unregistered device owns. No operation of ours runs and no object is left.
+ * ib_core frees the struct with its last reference.
  */
 static void dealloc_driver(struct ib_device *ibdev)
 {
@@ -271,8 +273,8 @@ static const struct ib_device_ops ib_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, rnic_ucontext, ibuc),
 };
 
-/* Everything but the network device. */
-static struct rnic_dev *dev_alloc(void)
+/* Allocate a device without a network device. */
+static struct rnic_dev *alloc_dev(void)
 {
 	struct rnic_dev *dev = ib_alloc_device(rnic_dev, ibdev);
 	struct ib_device *ibdev;
@@ -289,7 +291,7 @@ static struct rnic_dev *dev_alloc(void)
 	rnic_settings_init(&dev->set);
 	rnic_cm_dev_init(dev);
 	INIT_LIST_HEAD(&dev->node);
-	INIT_WORK(&dev->unregister, unregister);
+	INIT_WORK(&dev->unregister, unregister_dev);
 	ibdev->node_type = RDMA_NODE_RNIC;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_possible_cpus();
@@ -297,7 +299,7 @@ static struct rnic_dev *dev_alloc(void)
 	strscpy(ibdev->node_desc, "rdma_mpa software RNIC",
 		sizeof(ibdev->node_desc));
 	ib_set_device_ops(ibdev, &ib_ops);
-	/* The provider's doorbell. */
+	/* The provider rings the doorbell with this command. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	return dev;
 
@@ -308,8 +310,8 @@ free_dev:
 	return NULL;
 }
 
-/* With a GID and a node GUID that none of our others has. */
-static int attach(struct rnic_dev *dev, struct net_device *ndev)
+/* Attach the network device, with a GID and a node GUID that no other device has. */
+static int attach_netdev(struct rnic_dev *dev, struct net_device *ndev)
 {
 	int ret = rnic_port_attach(dev, ndev);
 	u32 salt = 0;
@@ -319,15 +321,15 @@ static int attach(struct rnic_dev *dev, struct net_device *ndev)
 	return ret;
 }
 
-/* Attach and enlist, unless the network device has one of ours already. */
-static int enlist(struct rnic_dev *dev, struct net_device *ndev)
+/* Attach and add to the list, unless the network device already has a device. */
+static int enlist_dev(struct rnic_dev *dev, struct net_device *ndev)
 {
 	int ret = -EEXIST;
 
 	rtnl_lock();
 	mutex_lock(&devs_lock);
-	if (!find(ndev))
-		ret = attach(dev, ndev);
+	if (!find_dev(ndev))
+		ret = attach_netdev(dev, ndev);
 	if (!ret) {
 		get_device(&dev->ibdev.dev);
 		list_add_tail(&dev->node, &devs);
@@ -338,11 +340,10 @@ static int enlist(struct rnic_dev *dev, struct net_device *ndev)
 }
 
 /*
- * Network device events of the time before there was a device to tell. The lock
- * makes sure that either rnic_dev_forget_netdev() sees us registered or we see
- * that it was there.
+ * Apply the network device's events that came before registration. RTNL makes sure that either
+ * rnic_dev_forget_netdev() finds the device registered, or this finds it detached.
  */
-static int catch_up(struct rnic_dev *dev)
+static int catch_up_events(struct rnic_dev *dev)
 {
 	int ret = 0;
 
@@ -362,14 +363,13 @@ static int catch_up(struct rnic_dev *dev)
 }
 
 /**
- * rnic_dev_create() - make a device on top of a network device
+ * rnic_dev_create() - create a device on top of a network device
  * @name:	its name
  * @ndev:	the network device; the caller has a reference
  *
- * Process context, without RTNL.
- *
- * Return: 0; -EEXIST when @ndev has one of ours; -ENFILE when the name is taken, as
- * ib_core has it; -ENODEV when @ndev is on its way out; or another negative errno.
+ * Context: process, RTNL not held.
+ * Return: 0; -EEXIST if @ndev already has a device; -ENFILE of ib_core if the name is in use;
+ * -ENODEV if @ndev is being unregistered; another -errno.
  */
 int rnic_dev_create(const char *name, struct net_device *ndev)
 {
@@ -377,13 +377,13 @@ int rnic_dev_create(const char *name, struct net_device *ndev)
 	int ret;
 
 	remove_devs(false);
-	dev = dev_alloc();
+	dev = alloc_dev();
 	if (!dev)
 		return -ENOMEM;
-	ret = enlist(dev, ndev);
+	ret = enlist_dev(dev, ndev);
 	if (ret)
 		goto dealloc;
-	/* From here others may take the device down at any moment. */
+	/* From here on other tasks may remove the device at any time. */
 	get_device(&dev->ibdev.dev);
 	WRITE_ONCE(dev->maker, current);
 	compat_name_is_users(&dev->ibdev);
@@ -393,7 +393,7 @@ int rnic_dev_create(const char *name, struct net_device *ndev)
 		put_device(&dev->ibdev.dev);
 		goto dealloc;
 	}
-	ret = catch_up(dev);
+	ret = catch_up_events(dev);
 	if (ret)
 		ib_unregister_device(&dev->ibdev);
 	put_device(&dev->ibdev.dev);

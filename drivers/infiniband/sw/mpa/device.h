@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Devices as a whole: made, looked for, changed by their network device, taken down.
+ * Devices: creation, lookup, events of their network device, removal.
  */
 #ifndef _RNIC_DEVICE_H
 #define _RNIC_DEVICE_H

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * "rdma link add <name> type mpa netdev <dev>", and what becomes of a device
- * when things happen to its network device.
+ * "rdma link add <name> type mpa netdev <dev>", and events of network devices.
  */
 #include <linux/if_arp.h>
 #include <linux/module.h>
@@ -12,8 +11,8 @@
 
 #include "device.h"
 
-/* Does TCP over this kind of network device reach other hosts, or us? */
-static bool suitable(const struct net_device *ndev)
+/* True if TCP works over this kind of network device. */
+static bool is_suitable(const struct net_device *ndev)
 {
 	switch (ndev->type) {
 	case ARPHRD_ETHER:
@@ -25,9 +24,9 @@ static bool suitable(const struct net_device *ndev)
 	}
 }
 
-static int newlink(const char *name, struct net_device *ndev)
+static int create_link(const char *name, struct net_device *ndev)
 {
-	if (!suitable(ndev)) {
+	if (!is_suitable(ndev)) {
 		pr_warn_ratelimited("rdma_mpa: no RNIC on %s: type %u\n",
 				    ndev->name, ndev->type);
 		return -EINVAL;
@@ -37,11 +36,10 @@ static int newlink(const char *name, struct net_device *ndev)
 
 static struct rdma_link_ops link_ops = {
 	.type = "mpa",
-	.newlink = newlink,
+	.newlink = create_link,
 };
 
-static void with_device(const struct net_device *ndev,
-			void (*event)(struct rnic_dev *dev))
+static void send_event(const struct net_device *ndev, void (*event)(struct rnic_dev *dev))
 {
 	struct rnic_dev *dev = rnic_dev_find_netdev(ndev);
 
@@ -51,9 +49,8 @@ static void with_device(const struct net_device *ndev,
 	rnic_dev_put(dev);
 }
 
-/* Called under RTNL. */
-static int netdev_event(struct notifier_block *nb, unsigned long event,
-			void *arg)
+/* Context: process, RTNL held. */
+static int handle_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(arg);
 
@@ -61,13 +58,13 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
-		with_device(ndev, rnic_port_link_event);
+		send_event(ndev, rnic_port_link_event);
 		break;
 	case NETDEV_CHANGEADDR:
-		with_device(ndev, rnic_dev_address_event);
+		send_event(ndev, rnic_dev_address_event);
 		break;
 	case NETDEV_CHANGENAME:
-		with_device(ndev, rnic_port_rename_event);
+		send_event(ndev, rnic_port_rename_event);
 		break;
 	case NETDEV_UNREGISTER:
 		rnic_dev_forget_netdev(ndev);
@@ -80,13 +77,14 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 }
 
 static struct notifier_block netdev_nb = {
-	.notifier_call = netdev_event,
+	.notifier_call = handle_netdev_event,
 };
 
 /**
- * rnic_link_init() - let devices be made
+ * rnic_link_init() - allow creation of devices, and register for network device events
  *
- * Return: 0 or a negative errno.
+ * Context: process; module start.
+ * Return: 0 or -errno.
  */
 int rnic_link_init(void)
 {
@@ -98,9 +96,9 @@ int rnic_link_init(void)
 }
 
 /**
- * rnic_link_exit() - no more devices, no more events
+ * rnic_link_exit() - undo rnic_link_init(), and wait for creations and event handlers
  *
- * On return none is being made.
+ * Context: process; module exit.
  */
 void rnic_link_exit(void)
 {

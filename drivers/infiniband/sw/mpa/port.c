@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The port: what our network device tells ib_core about.
+ * The port: attributes that ib_core gets from the network device.
  *
- * The reference. We hold the network device from attach to detach; detach comes
- * when the network device is unregistered or we are taken down, whichever is
- * first. Readers take their own reference under RCU: after its notifiers the
- * network stack waits for a grace period before it lets go of its own, so what
- * an RCU reader sees can still be held. ib_device_set_netdev() is not for us:
- * siw and rxe take any device found that way for their own.
+ * The reference. The device holds its network device from attach to detach, which happens when
+ * either is unregistered. Readers take a reference of their own under RCU. That is safe,
+ * because the network stack waits for a grace period between its notifiers and dropping its
+ * own reference. We do not use ib_device_set_netdev(), because siw and rxe take any device
+ * found that way for theirs.
  *
- * The GID. rdma_cm copies the first octets of the network device's address
- * buffer and looks for a device with this GID: the MAC, then zeros. On kernels
- * before 6.6 that fails for devices without a MAC, lo and tunnels, since nobody
- * finds a GID of zeros. For these we put a tag of our own into the buffer, past
- * the address as far as the network stack is concerned (addr_len) but not
- * rdma_cm, and take it away on detach. It also keeps apart the lo of several
- * namespaces.
+ * The GID. rdma_cm copies the first bytes of the network device's address buffer, the MAC and
+ * then zeros, and searches a device with that GID. Before 6.6 that fails for lo and tunnels,
+ * which have no MAC, because rdma_cm never finds a GID of zeros. So we write a tag into the
+ * buffer behind the address, where rdma_cm reads it and the network stack does not (addr_len),
+ * and clear it on detach. The tag also tells the lo of several namespaces apart.
  */
 #include <linux/if_arp.h>
 #include <linux/jhash.h>
@@ -54,8 +51,8 @@ static const struct {
 typedef int (*link_ksettings_fn)(struct net_device *ndev, struct ethtool_link_ksettings *ks);
 
 /*
- * Virtual devices have no speed: 10 Gb/s then. Caller holds RTNL, and the network device's own
- * lock if get wants it.
+ * Virtual devices report no speed; assume 10 Gb/s. The caller holds RTNL, and the network
+ * device's own lock if @get needs it.
  */
 static void refresh_speed(struct rnic_dev *dev, struct net_device *ndev, link_ksettings_fn get)
 {
@@ -72,8 +69,8 @@ static void refresh_speed(struct rnic_dev *dev, struct net_device *ndev, link_ks
 	WRITE_ONCE(dev->width, speeds[i].width);
 }
 
-/* Loopback and tunnels have a carrier, or none to look at, when they are up. */
-static enum ib_port_state port_state(const struct net_device *ndev)
+/* A running loopback is active without a carrier. Tunnels have a carrier while they run. */
+static enum ib_port_state get_port_state(const struct net_device *ndev)
 {
 	if (!ndev || !netif_running(ndev))
 		return IB_PORT_DOWN;
@@ -87,7 +84,7 @@ static bool has_mac(const struct net_device *ndev)
 	return ndev->addr_len && memchr_inv(ndev->dev_addr, 0, ndev->addr_len);
 }
 
-/* Stable from boot to boot, different on each machine and in each namespace. */
+/* The tag is the same after a reboot, and differs between hosts and namespaces. */
 static void make_tag(const struct net_device *ndev, u32 salt, u8 tag[TAG_SIZE])
 {
 	const char *node = init_utsname()->nodename;
@@ -123,8 +120,8 @@ static void clear_tag(struct rnic_dev *dev, struct net_device *ndev)
 	dev->tagged = false;
 }
 
-/* Readers do not hold RTNL. */
-static void take_gid(struct rnic_dev *dev, const struct net_device *ndev)
+/* The lock is for readers, which do not hold RTNL. */
+static void copy_gid(struct rnic_dev *dev, const struct net_device *ndev)
 {
 	spin_lock(&dev->gid_lock);
 	memcpy(&dev->gid, ndev->dev_addr, sizeof(dev->gid));
@@ -132,10 +129,12 @@ static void take_gid(struct rnic_dev *dev, const struct net_device *ndev)
 }
 
 /**
- * rnic_port_set_guid() - name a device by its GID
+ * rnic_port_set_guid() - derive the node GUID from the GID
  * @dev:	the device, not registered yet
  *
- * The name is the EUI-64 of the MAC, or the tag.
+ * The GUID is the EUI-64 of the MAC, or the tag.
+ *
+ * Context: process, RTNL held.
  */
 void rnic_port_set_guid(struct rnic_dev *dev)
 {
@@ -154,13 +153,12 @@ void rnic_port_set_guid(struct rnic_dev *dev)
 }
 
 /**
- * rnic_port_attach() - take a network device
+ * rnic_port_attach() - attach a network device
  * @dev:	the device, not registered yet
  * @ndev:	the network device
  *
- * Caller holds RTNL.
- *
- * Return: 0, or -ENODEV when @ndev is on its way out.
+ * Context: process, RTNL held.
+ * Return: 0, or -ENODEV if @ndev is being unregistered.
  */
 int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev)
 {
@@ -173,11 +171,11 @@ int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev)
 	spin_lock_init(&dev->gid_lock);
 	if (!has_mac(ndev))
 		set_tag(dev, ndev, 0);
-	take_gid(dev, ndev);
+	copy_gid(dev, ndev);
 	rnic_port_set_guid(dev);
 	strscpy(dev->ibdev.iw_ifname, ndev->name, IFNAMSIZ);
 	refresh_speed(dev, ndev, __ethtool_get_link_ksettings);
-	dev->port_state = port_state(ndev);
+	dev->port_state = get_port_state(ndev);
 	rcu_assign_pointer(dev->ndev, ndev);
 	return 0;
 }
@@ -185,11 +183,10 @@ int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev)
 /**
  * rnic_port_set_apart() - change a GID that another device has
  * @dev:	the device, with a network device
- * @salt:	not 0; another GID for each
+ * @salt:	not 0; each value gives another GID
  *
- * Caller holds RTNL.
- *
- * Return: false when that cannot be done.
+ * Context: process, RTNL held.
+ * Return: false if the network device's address leaves no space for a tag.
  */
 bool rnic_port_set_apart(struct rnic_dev *dev, u32 salt)
 {
@@ -197,15 +194,15 @@ bool rnic_port_set_apart(struct rnic_dev *dev, u32 salt)
 
 	if (!set_tag(dev, ndev, salt))
 		return false;
-	take_gid(dev, ndev);
+	copy_gid(dev, ndev);
 	return true;
 }
 
 /**
- * rnic_port_detach() - let go of the network device, if we have one
+ * rnic_port_detach() - detach the network device, if there is one
  * @dev:	the device
  *
- * Caller holds RTNL.
+ * Context: process, RTNL held.
  */
 void rnic_port_detach(struct rnic_dev *dev)
 {
@@ -218,7 +215,7 @@ void rnic_port_detach(struct rnic_dev *dev)
 	netdev_put(ndev, &dev->ndev_tracker);
 }
 
-static void dispatch(struct rnic_dev *dev, enum ib_event_type type)
+static void dispatch_event(struct rnic_dev *dev, enum ib_event_type type)
 {
 	struct ib_event event = {
 		.device = &dev->ibdev,
@@ -229,76 +226,77 @@ static void dispatch(struct rnic_dev *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
-static void look_at_link(struct rnic_dev *dev, link_ksettings_fn get)
+static void refresh_link(struct rnic_dev *dev, link_ksettings_fn get)
 {
 	struct net_device *ndev = rtnl_dereference(dev->ndev);
-	enum ib_port_state state = port_state(ndev);
+	enum ib_port_state state = get_port_state(ndev);
 
 	if (ndev)
 		refresh_speed(dev, ndev, get);
 	if (state == dev->port_state)
 		return;
 	dev->port_state = state;
-	dispatch(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+	dispatch_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
 						IB_EVENT_PORT_ERR);
 }
 
 /**
- * rnic_port_link_event() - the link may have gone up or down
+ * rnic_port_link_event() - update the link state from a notifier
  * @dev:	the device, registered; the caller has a reference
  *
- * Caller is a notifier of NETDEV_UP, NETDEV_DOWN or NETDEV_CHANGE: it holds RTNL, and the
- * network device's own lock if that has one.
+ * Context: a notifier of NETDEV_UP, NETDEV_DOWN or NETDEV_CHANGE, which holds RTNL, and the
+ * network device's own lock if it has one.
  */
 void rnic_port_link_event(struct rnic_dev *dev)
 {
-	look_at_link(dev, compat_notifier_link_ksettings);
+	refresh_link(dev, compat_notifier_link_ksettings);
 }
 
 /**
- * rnic_port_link_catch_up() - the link may have gone up or down unseen
+ * rnic_port_link_catch_up() - update the link state outside of a notifier
  * @dev:	the device, registered; the caller has a reference
  *
- * Caller holds RTNL, and not the network device's own lock.
+ * Context: process, RTNL held, the network device's own lock not held.
  */
 void rnic_port_link_catch_up(struct rnic_dev *dev)
 {
-	look_at_link(dev, __ethtool_get_link_ksettings);
+	refresh_link(dev, __ethtool_get_link_ksettings);
 }
 
 /**
- * rnic_port_take_gid() - the MAC changed, and the GID with it
+ * rnic_port_take_gid() - update the GID after a change of the MAC
  * @dev:	the device, registered; the caller has a reference
  *
- * The node GUID stays: it is the device's name for life. Caller holds RTNL.
+ * The node GUID does not change while the device exists.
  *
- * Return: false when there is no network device any more.
+ * Context: process, RTNL held.
+ * Return: false if the network device is detached.
  */
 bool rnic_port_take_gid(struct rnic_dev *dev)
 {
 	struct net_device *ndev = rtnl_dereference(dev->ndev);
 
 	if (ndev)
-		take_gid(dev, ndev);
+		copy_gid(dev, ndev);
 	return ndev;
 }
 
 /**
- * rnic_port_tell_gid() - report that the GID changed
+ * rnic_port_tell_gid() - report a change of the GID to ib_core
  * @dev:	the device, registered; the caller has a reference
  *
  * Context: process.
  */
 void rnic_port_tell_gid(struct rnic_dev *dev)
 {
-	dispatch(dev, IB_EVENT_GID_CHANGE);
+	dispatch_event(dev, IB_EVENT_GID_CHANGE);
 }
 
 /**
- * rnic_port_rename_event() - the network device has a new name
+ * rnic_port_rename_event() - update the name of the network device
  * @dev:	the device
  *
- * Caller holds RTNL.
+ * Context: process, RTNL held.
  */
 void rnic_port_rename_event(struct rnic_dev *dev)
 {
@@ -309,13 +307,12 @@ void rnic_port_rename_event(struct rnic_dev *dev)
 }
 
 /**
- * rnic_port_query() - tell about the port
+ * rnic_port_query() - ib_device_ops.query_port
  * @ibdev:	the device
  * @port:	its port
- * @attr:	filled; zeroed or partly filled by ib_core
+ * @attr:	filled in; zeroed or partly filled by ib_core
  *
- * Does not take RTNL.
- *
+ * Context: process; does not take RTNL.
  * Return: 0.
  */
 int rnic_port_query(struct ib_device *ibdev, u32 port,
@@ -324,7 +321,7 @@ int rnic_port_query(struct ib_device *ibdev, u32 port,
 	struct rnic_dev *dev = rnic_dev(ibdev);
 	struct net_device *ndev = rnic_dev_netdev(dev);
 
-	attr->state = port_state(ndev);
+	attr->state = get_port_state(ndev);
 	attr->phys_state = attr->state == IB_PORT_ACTIVE ?
 			   IB_PORT_PHYS_STATE_LINK_UP :
 			   IB_PORT_PHYS_STATE_DISABLED;
@@ -343,14 +340,14 @@ int rnic_port_query(struct ib_device *ibdev, u32 port,
 }
 
 /**
- * rnic_port_query_gid() - the GID rdma_cm will look for
+ * rnic_port_query_gid() - ib_device_ops.query_gid
  * @ibdev:	the device
  * @port:	its port
  * @index:	0
- * @gid:	filled
+ * @gid:	filled in
  *
- * Context: process. RTNL is not taken: ib_core asks with locks held that are taken inside
- * RTNL elsewhere.
+ * Context: process. Does not take RTNL, because ib_core holds locks that it takes inside RTNL
+ * elsewhere.
  * Return: 0 or -EINVAL.
  */
 int rnic_port_query_gid(struct ib_device *ibdev, u32 port, int index,
@@ -367,15 +364,15 @@ int rnic_port_query_gid(struct ib_device *ibdev, u32 port, int index,
 }
 
 /**
- * rnic_port_query_pkey() - the default partition key
+ * rnic_port_query_pkey() - ib_device_ops.query_pkey: the default partition key
  * @ibdev:	the device
  * @port:	its port
  * @index:	0
  * @pkey:	filled
  *
- * iWARP knows no partitions, but rdma_cm asks for a key when it picks a device
- * for a loopback address.
+ * iWARP has no partitions, but rdma_cm needs a key to choose a device for a loopback address.
  *
+ * Context: any.
  * Return: 0 or -EINVAL.
  */
 int rnic_port_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
@@ -387,7 +384,7 @@ int rnic_port_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey
 }
 
 /**
- * rnic_port_immutable() - what never changes about the port
+ * rnic_port_immutable() - ib_device_ops.get_port_immutable
  * @ibdev:	the device
  * @port:	its port
  * @immutable:	filled
@@ -404,10 +401,11 @@ int rnic_port_immutable(struct ib_device *ibdev, u32 port,
 }
 
 /**
- * rnic_port_get_netdev() - the network device, for ib_core
+ * rnic_port_get_netdev() - ib_device_ops.get_netdev
  * @ibdev:	the device
  * @port:	its port
  *
+ * Context: any.
  * Return: as rnic_dev_netdev().
  */
 struct net_device *rnic_port_get_netdev(struct ib_device *ibdev, u32 port)

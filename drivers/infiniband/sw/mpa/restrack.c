@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a queue pair is at: "rdma resource show qp -dd". Who asks has a connection that
- * stands still, and wants to know which end waits for what.
+ * State of a queue pair for "rdma resource show qp -dd", which shows why a connection makes no
+ * progress.
  *
- * Some kernels ask while the queue pair is being destroyed, and after that: the core
- * frees it when nobody asks any more. A connection that was found is held, and the data
- * path is looked at only while the two are linked. What is destroyed has none.
+ * Some kernels call this during and after destruction of the queue pair, and free it later. So
+ * this holds the connection, and reads the data path only while the queue pair is linked to
+ * it. A destroyed queue pair has no connection.
  */
 #include <net/netlink.h>
 #include <rdma/restrack.h>
@@ -20,7 +20,7 @@ struct show {
 	u32 value;
 };
 
-/* Socket locked. */
+/* The socket is locked. */
 static int put_data_path(struct sk_buff *msg, const struct rnic_qp *qp, const struct rnic_sock *s)
 {
 	const struct rnic_readq *rq = &qp->readq;
@@ -60,14 +60,14 @@ static int put_connection(struct sk_buff *msg, struct rnic_qp *qp, struct rnic_c
 
 /**
  * rnic_qp_show() - ib_device_ops.fill_res_qp_entry
- * @msg:	where it goes
+ * @msg:	netlink message to fill
  * @ibqp:	queue pair
  *
- * The names are explained in Documentation/counters.rst. Without a connection there is
- * nothing to tell.
+ * Documentation/counters.rst explains the names. A queue pair without a connection adds
+ * nothing.
  *
  * Context: process.
- * Return: 0, -EMSGSIZE when @msg is full.
+ * Return: 0, or -EMSGSIZE if @msg is full.
  */
 int rnic_qp_show(struct sk_buff *msg, struct ib_qp *ibqp)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Settings of a device: /sys/class/infiniband/<dev>/mpa/. They hold for the
- * connections that start after they are written.
+ * Settings of a device: /sys/class/infiniband/<dev>/mpa/. A connection uses the values at its
+ * start.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -10,7 +10,7 @@
 #include "device.h"
 #include "wire/startup.h"
 
-/* TCP takes no more. */
+/* TCP's maximum. */
 #define KEEPALIVE_S_MAX	32767
 
 static const struct {
@@ -22,7 +22,7 @@ static const struct {
 	{ "read", MPA_RTR_READ },
 };
 
-static struct rnic_settings *settings(struct device *device)
+static struct rnic_settings *get_settings(struct device *device)
 {
 	return &rdma_device_to_drv_device(device, struct rnic_dev, ibdev)->set;
 }
@@ -30,7 +30,7 @@ static struct rnic_settings *settings(struct device *device)
 static ssize_t crc_show(struct device *device, struct device_attribute *attr,
 			char *buf)
 {
-	return sysfs_emit(buf, "%s\n", READ_ONCE(settings(device)->crc) ?
+	return sysfs_emit(buf, "%s\n", READ_ONCE(get_settings(device)->crc) ?
 				       "required" : "off");
 }
 
@@ -42,7 +42,7 @@ static ssize_t crc_store(struct device *device, struct device_attribute *attr,
 
 	if (i < 0)
 		return i;
-	WRITE_ONCE(settings(device)->crc, i);
+	WRITE_ONCE(get_settings(device)->crc, i);
 	return count;
 }
 static DEVICE_ATTR_RW(crc);
@@ -50,11 +50,11 @@ static DEVICE_ATTR_RW(crc);
 static ssize_t markers_show(struct device *device,
 			    struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", READ_ONCE(settings(device)->markers));
+	return sysfs_emit(buf, "%d\n", READ_ONCE(get_settings(device)->markers));
 }
 
 /* A number between two bounds, else -EINVAL. */
-static int parse(const char *buf, u32 min, u32 max, u32 *val)
+static int parse_number(const char *buf, u32 min, u32 max, u32 *val)
 {
 	if (kstrtou32(buf, 10, val) || *val < min || *val > max)
 		return -EINVAL;
@@ -65,7 +65,7 @@ static int parse(const char *buf, u32 min, u32 max, u32 *val)
 static ssize_t store_flag(bool *flag, const char *buf, size_t count)
 {
 	u32 val;
-	int ret = parse(buf, 0, 1, &val);
+	int ret = parse_number(buf, 0, 1, &val);
 
 	if (ret)
 		return ret;
@@ -77,14 +77,14 @@ static ssize_t markers_store(struct device *device,
 			     struct device_attribute *attr, const char *buf,
 			     size_t count)
 {
-	return store_flag(&settings(device)->markers, buf, count);
+	return store_flag(&get_settings(device)->markers, buf, count);
 }
 static DEVICE_ATTR_RW(markers);
 
 static ssize_t revision_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", READ_ONCE(settings(device)->rev));
+	return sysfs_emit(buf, "%u\n", READ_ONCE(get_settings(device)->rev));
 }
 
 static ssize_t revision_store(struct device *device,
@@ -92,11 +92,11 @@ static ssize_t revision_store(struct device *device,
 			      size_t count)
 {
 	u32 val;
-	int ret = parse(buf, 1, MPA_REV_MAX, &val);
+	int ret = parse_number(buf, 1, MPA_REV_MAX, &val);
 
 	if (ret)
 		return ret;
-	WRITE_ONCE(settings(device)->rev, val);
+	WRITE_ONCE(get_settings(device)->rev, val);
 	return count;
 }
 static DEVICE_ATTR_RW(revision);
@@ -104,7 +104,7 @@ static DEVICE_ATTR_RW(revision);
 static ssize_t rtr_show(struct device *device, struct device_attribute *attr,
 			char *buf)
 {
-	u8 rtr = READ_ONCE(settings(device)->rtr);
+	u8 rtr = READ_ONCE(get_settings(device)->rtr);
 	const char *sep = "";
 	int i, n = 0;
 
@@ -119,8 +119,8 @@ static ssize_t rtr_show(struct device *device, struct device_attribute *attr,
 	return n + sysfs_emit_at(buf, n, "\n");
 }
 
-/* One word, @len octets. */
-static int rtr_bit(const char *word, size_t len)
+/* One word, @len bytes. */
+static int find_rtr_bit(const char *word, size_t len)
 {
 	int i;
 
@@ -139,7 +139,7 @@ static int parse_rtr(const char *buf)
 
 	for (buf += strspn(buf, space); *buf; buf += strspn(buf, space)) {
 		len = strcspn(buf, space);
-		bit = rtr_bit(buf, len);
+		bit = find_rtr_bit(buf, len);
 		if (bit < 0)
 			return bit;
 		rtr |= bit;
@@ -155,7 +155,7 @@ static ssize_t rtr_store(struct device *device, struct device_attribute *attr,
 
 	if (rtr < 0)
 		return rtr;
-	WRITE_ONCE(settings(device)->rtr, rtr);
+	WRITE_ONCE(get_settings(device)->rtr, rtr);
 	return count;
 }
 static DEVICE_ATTR_RW(rtr);
@@ -163,14 +163,14 @@ static DEVICE_ATTR_RW(rtr);
 static ssize_t rtr_frame_show(struct device *device,
 			      struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", READ_ONCE(settings(device)->rtr_frame));
+	return sysfs_emit(buf, "%d\n", READ_ONCE(get_settings(device)->rtr_frame));
 }
 
 static ssize_t rtr_frame_store(struct device *device,
 			       struct device_attribute *attr, const char *buf,
 			       size_t count)
 {
-	return store_flag(&settings(device)->rtr_frame, buf, count);
+	return store_flag(&get_settings(device)->rtr_frame, buf, count);
 }
 static DEVICE_ATTR_RW(rtr_frame);
 
@@ -178,7 +178,7 @@ static ssize_t startup_timeout_ms_show(struct device *device,
 				       struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(settings(device)->startup_timeout_ms));
+			  READ_ONCE(get_settings(device)->startup_timeout_ms));
 }
 
 static ssize_t startup_timeout_ms_store(struct device *device,
@@ -186,11 +186,11 @@ static ssize_t startup_timeout_ms_store(struct device *device,
 					const char *buf, size_t count)
 {
 	u32 val;
-	int ret = parse(buf, 100, 600000, &val);
+	int ret = parse_number(buf, 100, 600000, &val);
 
 	if (ret)
 		return ret;
-	WRITE_ONCE(settings(device)->startup_timeout_ms, val);
+	WRITE_ONCE(get_settings(device)->startup_timeout_ms, val);
 	return count;
 }
 static DEVICE_ATTR_RW(startup_timeout_ms);
@@ -199,7 +199,7 @@ static ssize_t request_timeout_ms_show(struct device *device,
 				       struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(settings(device)->request_timeout_ms));
+			  READ_ONCE(get_settings(device)->request_timeout_ms));
 }
 
 static ssize_t request_timeout_ms_store(struct device *device,
@@ -207,11 +207,11 @@ static ssize_t request_timeout_ms_store(struct device *device,
 					const char *buf, size_t count)
 {
 	u32 val;
-	int ret = parse(buf, 100, 600000, &val);
+	int ret = parse_number(buf, 100, 600000, &val);
 
 	if (ret)
 		return ret;
-	WRITE_ONCE(settings(device)->request_timeout_ms, val);
+	WRITE_ONCE(get_settings(device)->request_timeout_ms, val);
 	return count;
 }
 static DEVICE_ATTR_RW(request_timeout_ms);
@@ -219,7 +219,7 @@ static DEVICE_ATTR_RW(request_timeout_ms);
 static ssize_t keepalive_s_show(struct device *device,
 				struct device_attribute *attr, char *buf)
 {
-	s32 val = READ_ONCE(settings(device)->keepalive_s);
+	s32 val = READ_ONCE(get_settings(device)->keepalive_s);
 
 	if (val <= 0)
 		return sysfs_emit(buf, "%s\n", val ? "off" : "default");
@@ -236,11 +236,11 @@ static ssize_t keepalive_s_store(struct device *device,
 	if (sysfs_streq(buf, "off")) {
 		val = -1;
 	} else if (!sysfs_streq(buf, "default")) {
-		ret = parse(buf, 1, KEEPALIVE_S_MAX, &val);
+		ret = parse_number(buf, 1, KEEPALIVE_S_MAX, &val);
 		if (ret)
 			return ret;
 	}
-	WRITE_ONCE(settings(device)->keepalive_s, val);
+	WRITE_ONCE(get_settings(device)->keepalive_s, val);
 	return count;
 }
 static DEVICE_ATTR_RW(keepalive_s);
@@ -249,7 +249,7 @@ static ssize_t max_pending_show(struct device *device,
 				struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(settings(device)->max_pending));
+			  READ_ONCE(get_settings(device)->max_pending));
 }
 
 static ssize_t max_pending_store(struct device *device,
@@ -257,11 +257,11 @@ static ssize_t max_pending_store(struct device *device,
 				 const char *buf, size_t count)
 {
 	u32 val;
-	int ret = parse(buf, 1, 65536, &val);
+	int ret = parse_number(buf, 1, 65536, &val);
 
 	if (ret)
 		return ret;
-	WRITE_ONCE(settings(device)->max_pending, val);
+	WRITE_ONCE(get_settings(device)->max_pending, val);
 	return count;
 }
 static DEVICE_ATTR_RW(max_pending);
@@ -286,8 +286,8 @@ const struct attribute_group rnic_settings_group = {
 };
 
 /**
- * rnic_settings_init() - the defaults
- * @set:	filled with them
+ * rnic_settings_init() - set the defaults
+ * @set:	filled in
  */
 void rnic_settings_init(struct rnic_settings *set)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The verbs that answer user space: they look at its request, have the object made, and write
- * the response of the user ABI <rdma/siw-abi.h>. The small objects, contexts and protection
- * domains, are only here.
+ * Verbs with a response to user space: check the request, create the object, and write the
+ * response of the user ABI <rdma/siw-abi.h>. Contexts and protection domains exist only here.
  */
 #include <rdma/ib_verbs.h>
 #include <rdma/siw-abi.h>
@@ -17,7 +16,7 @@
 #include "ring/ring.h"
 #include "verbs.h"
 
-/* The user context of a call, NULL when the caller is in the kernel. */
+/* Find the user context of a verb, NULL for a kernel consumer. */
 static struct ib_ucontext *find_uctx(struct ib_udata *udata)
 {
 	struct rnic_ucontext *uctx;
@@ -26,7 +25,7 @@ static struct ib_ucontext *find_uctx(struct ib_udata *udata)
 	return uctx ? &uctx->ibuc : NULL;
 }
 
-static int respond(struct ib_udata *udata, void *resp, size_t size)
+static int send_response(struct ib_udata *udata, void *resp, size_t size)
 {
 	if (udata->outlen < size)
 		return -EINVAL;
@@ -69,9 +68,9 @@ int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 	attr->max_fast_reg_page_list_len = RNIC_MAX_FASTREG_PAGES;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	/*
-	 * Fast registration and invalidation are for kernel consumers, who look
-	 * at ib_core's own copy. The user's provider cannot do either, and gets
-	 * Send with Invalidate wrong.
+	 * Only kernel consumers, which read ib_core's own copy, get fast registration and
+	 * invalidation, because the user's provider has neither and gets Send with
+	 * Invalidate wrong.
 	 */
 	if (attr == &ibdev->attrs)
 		attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
@@ -93,7 +92,7 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 
 	if (!rnic_dev_charge(dev, RNIC_OBJ_UCONTEXT))
 		return -ENOMEM;
-	ret = respond(udata, &resp, sizeof(resp));
+	ret = send_response(udata, &resp, sizeof(resp));
 	if (ret)
 		rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT);
 	return ret;
@@ -106,8 +105,8 @@ void rnic_dealloc_ucontext(struct ib_ucontext *uctx)
 }
 
 /*
- * ib_device_ops.disassociate_ucontext: the device goes before its user does. Nothing to do:
- * rings are ordinary memory, and those mapped stay mapped until user space unmaps them.
+ * ib_device_ops.disassociate_ucontext: the device is removed before its user exits. Does
+ * nothing, because rings are ordinary memory that stays mapped until user space unmaps it.
  */
 void rnic_disassociate_ucontext(struct ib_ucontext *uctx)
 {
@@ -133,13 +132,13 @@ static int respond_cq(struct ib_udata *udata, const struct rnic_cq *cq)
 		.cq_key = rnic_rmem_key(&cq->ring.mem),
 	};
 
-	return respond(udata, &resp, sizeof(resp));
+	return send_response(udata, &resp, sizeof(resp));
 }
 
 /**
  * rnic_create_cq() - ib_device_ops.create_cq
  * @ibcq:	the CQ, zeroed by ib_core
- * @attr:	what is wanted; the completion vector makes no difference
+ * @attr:	attributes wanted; the completion vector is ignored
  * @maker:	the user, NULL for kernel consumers
  *
  * Return: 0 or -errno.
@@ -166,13 +165,13 @@ static int respond_srq(struct ib_udata *udata, const struct rnic_srq *srq)
 		.srq_key = rnic_rmem_key(&srq->rq.mem),
 	};
 
-	return respond(udata, &resp, sizeof(resp));
+	return send_response(udata, &resp, sizeof(resp));
 }
 
 /**
  * rnic_create_srq() - ib_device_ops.create_srq
  * @ibsrq:	the SRQ, zeroed by ib_core
- * @init:	what is wanted; what there is, afterwards
+ * @init:	attributes wanted; set to those granted
  * @udata:	user request and response, NULL for kernel consumers
  *
  * Return: 0 or -errno.
@@ -191,8 +190,8 @@ int rnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct 
 }
 
 /*
- * The provider refuses SIW_INVAL_UOBJ_KEY for a receive queue it will not map anyway; 0 will
- * do. A queue pair with a shared receive queue has none of its own.
+ * A queue pair with a shared receive queue has no receive ring. Return key 0 for it, because the
+ * provider refuses SIW_INVAL_UOBJ_KEY even for a ring that it does not map.
  */
 static int respond_qp(struct ib_udata *udata, const struct rnic_qp *qp)
 {
@@ -206,13 +205,13 @@ static int respond_qp(struct ib_udata *udata, const struct rnic_qp *qp)
 		resp.num_rqe = qp->rq.size;
 		resp.rq_key = rnic_rmem_key(&qp->rq.mem);
 	}
-	return respond(udata, &resp, sizeof(resp));
+	return send_response(udata, &resp, sizeof(resp));
 }
 
 /**
  * rnic_create_qp() - ib_device_ops.create_qp
  * @ibqp:	zeroed, allocated by ib_core
- * @attr:	what is wanted; @attr->cap is set to what was granted
+ * @attr:	attributes wanted; @attr->cap is set to those granted
  * @udata:	the user's response buffer, or NULL
  *
  * Context: process.
@@ -240,7 +239,7 @@ int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
  * @access:	IB_ACCESS_* rights to grant
  * @udata:	user request and response; NULL from ib_reg_user_mr()
  *
- * The request asks for a key, which is not ours to promise; no provider does.
+ * Ignores the key in the request, because no provider sets one.
  *
  * Return: the region or an ERR_PTR().
  */
@@ -254,7 +253,7 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, i
 	if (IS_ERR(ibmr) || !udata)
 		return ibmr;
 	resp.stag = ibmr->lkey;
-	ret = respond(udata, &resp, sizeof(resp));
+	ret = send_response(udata, &resp, sizeof(resp));
 	if (!ret)
 		return ibmr;
 	rnic_mr_dereg(ibmr, udata);

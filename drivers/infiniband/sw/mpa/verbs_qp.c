@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs: making, changing and unmaking them.
+ * Create, modify, query and destroy queue pairs.
  *
  * States are those of the verbs:
  *
- *	RESET, INIT, RTR   no connection; the same to us
+ *	RESET, INIT, RTR   no connection; no difference between them here
  *	RTS		   connected, by rnic_qp_attach() only
  *	SQD		   closing: what was posted is sent, then FIN
  *	ERR		   everything is flushed; RESET makes it usable again
  *
- * Whatever ends a connection (the consumer, the peer, an error) sets the state
- * or the life of the queue pair, and wakes the worker, which takes the connection down.
+ * The consumer, the peer or an error ends a connection by setting the state or the life of the
+ * queue pair and waking the worker, which takes the connection down.
  *
  * Lifetime. ib_core frees the struct after rnic_destroy_qp(), which waits until
  * iw_cm and the endpoint have dropped their references. The endpoint's goes
@@ -27,7 +27,7 @@
 #include "qp/srq.h"
 #include "verbs.h"
 
-/* What fits into the field of 24 bits that rdma_cm has for it. */
+/* rdma_cm has 24 bits for a QPN. */
 #define QPN_MAX	0xffffff
 
 static int check_init_attr(const struct ib_qp_init_attr *attr)
@@ -76,7 +76,7 @@ static void free_rings(struct rnic_qp *qp)
 	rnic_sq_free(&qp->sq);
 }
 
-/* What was granted: at least what was asked for, and never nothing. */
+/* Set the granted capabilities: at least those asked for, and at least 1. */
 static void set_cap(struct rnic_qp *qp, struct ib_qp_cap *cap)
 {
 	cap->max_send_sge = max(cap->max_send_sge, 1U);
@@ -108,8 +108,8 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 }
 
 /*
- * A number for the queue pair: nobody can tell it from others that he was given. The next
- * free one from a random place on.
+ * Allocate a QPN: the next free one from a random start, because a program must not guess the
+ * numbers of others from its own.
  */
 static int number_qp(struct rnic_dev *dev, struct ib_qp *ibqp)
 {
@@ -120,9 +120,9 @@ static int number_qp(struct rnic_dev *dev, struct ib_qp *ibqp)
 }
 
 /**
- * rnic_qp_create() - make a queue pair
+ * rnic_qp_create() - create a queue pair
  * @ibqp:	zeroed, allocated by ib_core
- * @attr:	what is wanted; @attr->cap is set to what was granted
+ * @attr:	attributes wanted; @attr->cap is set to those granted
  * @uctx:	the user's context, NULL for kernel consumers
  *
  * Context: process.
@@ -147,7 +147,7 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 	if (ret < 0)
 		goto err_rings;
 	set_cap(qp, &attr->cap);
-	/* Whole from here on. */
+	/* Complete: rnic_qp_find() may find it from here on. */
 	xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL);
 	return 0;
 err_rings:
@@ -162,10 +162,9 @@ err_charge:
  * @ibqp:	queue pair
  * @udata:	unused
  *
- * What was posted on a connection completes with a flush status before this returns: a
- * program whose device is deleted, and which polls, learns of it that way. What a kernel
- * consumer has not polled by then he never sees, for each completion points to the queue
- * pair.
+ * Work requests of a connection complete with a flush status before this returns, because a
+ * program that only polls learns of the deletion of its device from that. A kernel consumer
+ * loses completions that it has not polled, because each points to the queue pair.
  *
  * Context: process; waits for the connection to be taken down.
  * Return: 0.
@@ -175,20 +174,20 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct rnic_qp *qp = rnic_qp(ibqp);
 	struct rnic_dev *dev = qp->dev;
 
-	/* Nobody finds it by its number any more. Who has found it has a reference. */
+	/* From here on no lookup finds it. Earlier lookups have a reference. */
 	xa_erase_irq(&dev->qps, ibqp->qp_num);
 	rnic_qp_error(qp);
 	rnic_qp_rem_ref(ibqp);
 	/*
-	 * It may be in the middle of a startup, which would take its time, or be found by one
-	 * that begins at this moment.
+	 * End a startup, which would otherwise take its time. Repeat, because another may have
+	 * found the queue pair just now.
 	 */
 	do
 		rnic_ep_cut_qp(qp);
 	while (!wait_for_completion_timeout(&qp->idle, HZ / 10));
 	/*
-	 * Each of the two may have queued the other. The worker's last upcall may have made
-	 * the consumer post, and the tasklet wakes the worker.
+	 * Cancel the worker twice, because it and the tasklet queue each other: the worker's
+	 * last upcall may make the consumer post, and the tasklet wakes the worker.
 	 */
 	spin_lock_bh(&qp->lock);
 	rnic_qp_move(qp, RNIC_MOVE_DESTROY);
@@ -204,8 +203,8 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return 0;
 }
 
-/* A consumer that closes twice, or after the peer did, is not wrong. */
-static int to_sqd(struct rnic_qp *qp)
+/* A consumer may close twice, or after the peer did. */
+static int enter_sqd(struct rnic_qp *qp)
 {
 	if (qp->state == IB_QPS_RTS) {
 		WRITE_ONCE(qp->state, IB_QPS_SQD);
@@ -215,8 +214,8 @@ static int to_sqd(struct rnic_qp *qp)
 	return qp->state == IB_QPS_SQD || qp->state == IB_QPS_ERR ? 0 : -EINVAL;
 }
 
-/* The worker may still be at the end of the last life, see finish_reset(). */
-static int to_reset(struct rnic_qp *qp)
+/* finish_reset() waits for the worker, which may still end the last connection. */
+static int enter_reset(struct rnic_qp *qp)
 {
 	if (!rnic_qp_move(qp, RNIC_MOVE_RESET))
 		return -EBUSY;
@@ -242,7 +241,7 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 	lockdep_assert_held(&qp->lock);
 	switch (state) {
 	case IB_QPS_RESET:
-		return to_reset(qp);
+		return enter_reset(qp);
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
 		if (!unused)
@@ -250,10 +249,10 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 		WRITE_ONCE(qp->state, state);
 		return 0;
 	case IB_QPS_RTS:
-		/* Only a connection brings a queue pair there. */
+		/* Only rnic_qp_attach() sets RTS. */
 		return qp->state == IB_QPS_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
-		return to_sqd(qp);
+		return enter_sqd(qp);
 	case IB_QPS_ERR:
 		WRITE_ONCE(qp->state, IB_QPS_ERR);
 		return 0;
@@ -263,9 +262,9 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 }
 
 /*
- * What brought it into error has woken the worker, which takes the connection. While the
- * startup has the stream, and the endpoint's lock, the worker leaves it alone: it is woken
- * again at its end.
+ * The code that set ERR has woken the worker, which takes the connection down. The worker does
+ * nothing while the startup has the stream, so run the startup's work first; it wakes the worker
+ * when it ends.
  */
 static void await_end_of_connection(struct rnic_qp *qp)
 {
@@ -286,7 +285,7 @@ static void await_end_of_connection(struct rnic_qp *qp)
  * rnic_modify_qp() - ib_device_ops.modify_qp
  * @ibqp:	queue pair
  * @attr:	new values
- * @mask:	which of them count; those without a meaning here are ignored
+ * @mask:	attributes to change; those without a meaning here are ignored
  * @udata:	unused
  *
  * Context: process.
@@ -311,7 +310,7 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	spin_unlock_bh(&qp->lock);
 	if (!ret && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		finish_reset(qp);
-	/* To the others, which rdma_cm sets by habit, the worker has nothing to do. */
+	/* The worker has nothing to do for the other states, which rdma_cm always sets. */
 	if (!ret && mask & IB_QP_STATE &&
 	    (attr->qp_state == IB_QPS_RESET || attr->qp_state > IB_QPS_RTS))
 		rnic_qp_kick(qp);
@@ -320,7 +319,7 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 
-static enum ib_mtu path_mtu(struct rnic_dev *dev)
+static enum ib_mtu get_path_mtu(struct rnic_dev *dev)
 {
 	struct net_device *ndev = rnic_dev_netdev(dev);
 	enum ib_mtu mtu = IB_MTU_1024;
@@ -336,9 +335,10 @@ static enum ib_mtu path_mtu(struct rnic_dev *dev)
  * rnic_query_qp() - ib_device_ops.query_qp
  * @ibqp:	queue pair
  * @attr:	filled in
- * @mask:	unused: everything is told
+ * @mask:	unused, because all attributes are filled in
  * @init:	filled in
  *
+ * Context: process.
  * Return: 0.
  */
 int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -354,7 +354,7 @@ int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->cur_qp_state = attr->qp_state;
 	attr->cap = qp->cap;
 	attr->qp_access_flags = READ_ONCE(qp->access);
-	attr->path_mtu = path_mtu(qp->dev);
+	attr->path_mtu = get_path_mtu(qp->dev);
 	attr->port_num = 1;
 	attr->max_rd_atomic = min_t(u32, READ_ONCE(qp->ord), U8_MAX);
 	attr->max_dest_rd_atomic = min_t(u32, READ_ONCE(qp->ird), U8_MAX);

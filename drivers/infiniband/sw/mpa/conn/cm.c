@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What iw_cm asks for: connect, accept, reject; and the connection manager's part in the life
- * of a device. What is reported to iw_cm is in event.c.
+ * iw_cm's operations connect, accept and reject, and the connection manager's part in the life
+ * of a device. event.c reports to iw_cm.
  */
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -43,7 +43,7 @@ static int start_tcp(struct rnic_ep *ep)
 	return ret;
 }
 
-static bool pd_fits(const struct mpa_frame *f)
+static bool check_pd_len(const struct mpa_frame *f)
 {
 	return f->pd_len <= MPA_PD_MAX - (f->enhanced ? sizeof(struct mpa_enhanced) : 0);
 }
@@ -73,13 +73,13 @@ static int take_qp(struct rnic_ep *ep, const struct iw_cm_id *cm_id, u32 qpn)
 	return 0;
 }
 
-/* What both sides need: a frame that holds the Private Data, and a queue pair. */
-static int prepare(struct rnic_ep *ep, const struct iw_cm_id *cm_id, const struct mpa_frame *f,
-		   const struct iw_cm_conn_param *param)
+/* Take what both sides need: the Private Data, if the frame can hold it, and a queue pair. */
+static int prepare_endpoint(struct rnic_ep *ep, const struct iw_cm_id *cm_id,
+			    const struct mpa_frame *f, const struct iw_cm_conn_param *param)
 {
 	int ret;
 
-	if (!pd_fits(f))
+	if (!check_pd_len(f))
 		return -EINVAL;
 	ret = take_qp(ep, cm_id, param->qpn);
 	if (ret)
@@ -93,13 +93,13 @@ static int begin_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *para
 
 	set_depths(ep, param);
 	mpa_request(&ep->req, &ep->own, param->private_data_len);
-	ret = prepare(ep, ep->cm_id, &ep->req, param);
+	ret = prepare_endpoint(ep, ep->cm_id, &ep->req, param);
 	if (ret)
 		return ret;
 	rnic_ep_join_qp(ep);
 	if (!rnic_qp_is_free(ep->conn.qp))
 		return -EINVAL;
-	/* To 127.0.0.1 rdma_cm takes any device, and that would be another host's. */
+	/* For 127.0.0.1 rdma_cm may choose a device of another namespace. */
 	if (!net_eq(ep->dev->net, rnic_rdmacm_net(ep->cm_id)))
 		return -EADDRNOTAVAIL;
 	return start_tcp(ep);
@@ -107,11 +107,11 @@ static int begin_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *para
 
 /**
  * rnic_cm_connect() - ib_device_ops.iw_connect
- * @cm_id:	whom to tell
+ * @cm_id:	receives the events
  * @param:	queue pair, depths, Private Data
  *
- * Context: process, the caller's own.
- * Return: 0 when TCP is on its way, -EPERM when the queue pair is somebody else's, another
+ * Context: process, the program's own.
+ * Return: 0 if TCP is connecting, -EPERM if the queue pair belongs to another program, another
  * -errno otherwise.
  */
 int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
@@ -130,7 +130,7 @@ int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		rnic_cm_put_id(ep);
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 	} else {
-		/* TCP may be through already, which was reported then. */
+		/* TCP may be connected already; the event has queued our work then. */
 		rnic_conn_arm(&ep->conn, READ_ONCE(ep->dev->set.startup_timeout_ms));
 	}
 	rnic_ep_unlock(ep, noio);
@@ -153,7 +153,7 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 	}
 	set_depths(ep, param);
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, false, param->private_data_len);
-	ret = prepare(ep, cm_id, &ep->rep, param);
+	ret = prepare_endpoint(ep, cm_id, &ep->rep, param);
 	if (ret) {
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 		return ret;
@@ -171,12 +171,12 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
  * @cm_id:	made by iw_cm for the request
  * @param:	queue pair, depths, Private Data
  *
- * When it fails the peer is told by a rejecting Reply: iw_cm takes no other
- * answer from the consumer after that.
+ * On failure the peer gets a rejecting Reply, because iw_cm accepts no other answer from the
+ * consumer after that.
  *
- * Context: process, the caller's own.
- * Return: 0, or -errno (-ECONNABORTED: the peer or the deadline was faster; -EPERM: the
- * queue pair is somebody else's).
+ * Context: process, the program's own.
+ * Return: 0, or -errno: -ECONNABORTED if the peer or the deadline ended the startup, -EPERM if
+ * the queue pair belongs to another program.
  */
 int rnic_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
@@ -197,10 +197,10 @@ int rnic_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
  * rnic_cm_reject() - ib_device_ops.iw_reject
  * @cm_id:	made by iw_cm for the request
  * @pd:		Private Data for the peer
- * @pd_len:	octets of it
+ * @pd_len:	bytes of @pd
  *
  * Context: process.
- * Return: 0, also when the request is gone.
+ * Return: 0, also if the request is gone.
  */
 int rnic_cm_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 {
@@ -211,7 +211,7 @@ int rnic_cm_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 		return 0;
 	noio = rnic_ep_lock(ep);
 	if (ep->state == MPA_WAIT_CONSUMER) {
-		set_pd(ep, pd, pd_len);	/* better without than not at all */
+		set_pd(ep, pd, pd_len);	/* without memory, send none */
 		rnic_startup(ep, MPA_ON_REJECT, 0);
 	}
 	rnic_ep_unlock(ep, noio);
@@ -219,7 +219,12 @@ int rnic_cm_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 	return 0;
 }
 
-/* Before the device is registered. */
+/**
+ * rnic_cm_dev_init() - initialize the connection manager's part of a device
+ * @dev:	the device, not registered yet
+ *
+ * Context: process.
+ */
 void rnic_cm_dev_init(struct rnic_dev *dev)
 {
 	spin_lock_init(&dev->cm.ep_lock);
@@ -230,7 +235,12 @@ void rnic_cm_dev_init(struct rnic_dev *dev)
 	init_waitqueue_head(&dev->cm.idle);
 }
 
-/* After its last user is gone. Context: process. */
+/**
+ * rnic_cm_dev_gone() - end what is left of the connection manager on a device
+ * @dev:	the device, without queue pairs and listeners
+ *
+ * Context: process; waits for the endpoints.
+ */
 void rnic_cm_dev_gone(struct rnic_dev *dev)
 {
 	rnic_ep_kill_all(dev);
@@ -238,10 +248,11 @@ void rnic_cm_dev_gone(struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_dev_is_held() - may the device be called after it is gone?
- * @dev:	the device
+ * rnic_cm_dev_is_held() - test for requests that rdma_cm has not answered
+ * @dev:	the device; its answer may come after unregistration
  *
- * Return: true while rdma_cm has a request of the device's.
+ * Context: any.
+ * Return: true if there are any.
  */
 bool rnic_cm_dev_is_held(const struct rnic_dev *dev)
 {
@@ -249,10 +260,10 @@ bool rnic_cm_dev_is_held(const struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_dev_release() - wait until nobody can call a device any more
- * @dev:	the device, not registered any more
+ * rnic_cm_dev_release() - wait until rdma_cm has answered all requests
+ * @dev:	the device, unregistered
  *
- * Context: process. Mostly nobody can.
+ * Context: process.
  */
 void rnic_cm_dev_release(struct rnic_dev *dev)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Endpoints: one TCP connection from its first packet to its last. Here: the object, and who
- * can find it or end it. How it gets from state to state is in startup.c, its end in linger.c;
- * in between the queue pair owns the stream.
+ * Endpoints: one TCP connection from its first packet to its last. This file has the object,
+ * its lookup, and the ways to end it from outside. startup.c moves it from state to state, and
+ * linger.c ends it; in between the queue pair owns the stream.
  *
- * Lifetime. The startup drops the base reference in MPA_DONE, after the socket was unhooked,
- * so no callback can come any more. With the last reference the endpoint leaves the device's
- * list, which is what a device that goes away waits for.
+ * Lifetime. The startup unhooks the socket and then drops the base reference in MPA_DONE. When
+ * the last reference is dropped, the endpoint leaves the device's list. Device removal waits
+ * for that list to become empty.
  *
- * Whoever ends an endpoint from outside holds none of its locks: it leaves an event in ep->cut
- * and has the work run.
+ * To end an endpoint from outside, without its locks, store an event in ep->cut and queue its
+ * work.
  */
 #include <linux/slab.h>
 #include <rdma/iw_cm.h>
@@ -40,7 +40,9 @@ static void free_endpoint(struct rnic_conn *conn)
  * rnic_ep_leave_qp() - undo rnic_ep_join_qp()
  * @ep:	endpoint, @lock held
  *
- * The queue pair's own worker ends it from now on, or nobody needs to.
+ * From now on the queue pair's worker ends the connection.
+ *
+ * Context: process.
  */
 void rnic_ep_leave_qp(struct rnic_ep *ep)
 {
@@ -65,7 +67,12 @@ static void free_listener(struct kref *ref)
 	kfree(l);
 }
 
-/* Context: process; the last reference of the cm_id may end it. */
+/**
+ * rnic_listener_put() - drop a reference to a listener
+ * @l:	listener
+ *
+ * Context: process, because the last reference may free the cm_id.
+ */
 void rnic_listener_put(struct rnic_listener *l)
 {
 	kref_put(&l->ref, free_listener);
@@ -79,8 +86,10 @@ static void drop_listener(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_unpublish() - drop the number by which iw_cm knows a request, and the listener
+ * rnic_ep_unpublish() - drop the request id known to iw_cm, and the listener reference
  * @ep:	endpoint, @lock held
+ *
+ * Context: process.
  */
 void rnic_ep_unpublish(struct rnic_ep *ep)
 {
@@ -90,7 +99,12 @@ void rnic_ep_unpublish(struct rnic_ep *ep)
 	drop_listener(ep);
 }
 
-/* No startup frame is due any more, and iw_cm has the peer's Private Data. */
+/**
+ * rnic_ep_drop_frame() - free the frame buffer
+ * @ep:	endpoint in Full Operation, @lock held; iw_cm has a copy of the peer's Private Data
+ *
+ * Context: process.
+ */
 void rnic_ep_drop_frame(struct rnic_ep *ep)
 {
 	kfree(ep->frame);
@@ -99,8 +113,10 @@ void rnic_ep_drop_frame(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_over() - no consumer and no queue pair any more
+ * rnic_ep_over() - drop the listener and the queue pair
  * @ep:	endpoint, @lock held
+ *
+ * Context: process.
  */
 void rnic_ep_over(struct rnic_ep *ep)
 {
@@ -109,9 +125,9 @@ void rnic_ep_over(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_new() - an endpoint, on the device's list
+ * rnic_ep_new() - create an endpoint and add it to the device's list
  * @dev:	device
- * @initiator:	we connect
+ * @initiator:	true to connect, false for an accepted connection
  * @look:	its work
  *
  * Context: process.
@@ -147,12 +163,13 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, work_func_t lo
 }
 
 /**
- * rnic_ep_publish() - give a Request a name that iw_cm can call it by
+ * rnic_ep_publish() - allocate the request id for iw_cm
  * @ep:	endpoint, @lock held
  *
- * iw_cm may drop the event without a word when the listener goes away. It never
- * holds a pointer, so the deadline can end the endpoint at any time.
+ * iw_cm gets an id instead of a pointer, because it silently drops the event if the listener
+ * goes away, and the deadline may end the endpoint at any time.
  *
+ * Context: process.
  * Return: 0 or -errno.
  */
 int rnic_ep_publish(struct rnic_ep *ep)
@@ -165,11 +182,12 @@ int rnic_ep_publish(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_find() - the endpoint that iw_cm means
+ * rnic_ep_find() - find the endpoint of a request id
  * @dev:	device
- * @id:		its name
+ * @id:		request id
  *
- * Return: the endpoint with a reference, or NULL when it is gone.
+ * Context: process.
+ * Return: the endpoint with a reference, or NULL if it is gone.
  */
 struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id)
 {
@@ -183,16 +201,18 @@ struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id)
 	return ep;
 }
 
-/* Any context; the base reference or another one is held. */
-static void cut(struct rnic_ep *ep, enum mpa_event event)
+/* Context: any; the endpoint has its base reference, or the caller has one. */
+static void cut_endpoint(struct rnic_ep *ep, enum mpa_event event)
 {
 	WRITE_ONCE(ep->cut, event);
 	rnic_conn_kick(&ep->conn);
 }
 
 /**
- * rnic_ep_join_qp() - from now on who destroys the queue pair ends the startup
- * @ep:	endpoint with @qp, @lock held
+ * rnic_ep_join_qp() - let destruction of the queue pair end the startup
+ * @ep:	endpoint with @conn.qp, @lock held
+ *
+ * Context: process.
  */
 void rnic_ep_join_qp(struct rnic_ep *ep)
 {
@@ -202,10 +222,10 @@ void rnic_ep_join_qp(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_cut_qp() - end the startups for a queue pair that goes away
+ * rnic_ep_cut_qp() - end the startups of a queue pair that is being destroyed
  * @qp:	queue pair
  *
- * They end in rnic_startup_look(). Does not wait.
+ * Does not wait; rnic_startup_look() ends them.
  *
  * Context: process.
  */
@@ -215,15 +235,15 @@ void rnic_ep_cut_qp(struct rnic_qp *qp)
 
 	spin_lock_bh(&qp->dev->cm.ep_lock);
 	list_for_each_entry(ep, &qp->startups, of_qp)
-		cut(ep, MPA_ON_CONSUMER_GONE);
+		cut_endpoint(ep, MPA_ON_CONSUMER_GONE);
 	spin_unlock_bh(&qp->dev->cm.ep_lock);
 }
 
 /**
- * rnic_ep_cut_listener() - end what a listener's consumer was not asked about
- * @l:	listener, which has no port any more
+ * rnic_ep_cut_listener() - end the startups that still wait for a Request
+ * @l:	listener, without its socket
  *
- * As rnic_ep_cut_qp(). One that was evicted ends by itself.
+ * Does not wait. An evicted startup ends by itself.
  *
  * Context: process.
  */
@@ -233,12 +253,12 @@ void rnic_ep_cut_listener(struct rnic_listener *l)
 
 	spin_lock_bh(&l->dev->cm.ep_lock);
 	list_for_each_entry(ep, &l->silent.eps, place.node[RNIC_CROWD_LISTENER])
-		cut(ep, MPA_ON_CONSUMER_GONE);
+		cut_endpoint(ep, MPA_ON_CONSUMER_GONE);
 	spin_unlock_bh(&l->dev->cm.ep_lock);
 }
 
-/* One after the other to the end of the list. Return: there was one not yet told. */
-static bool kill_next(struct rnic_dev *dev)
+/* Move the next endpoint to the end of the list and end it. Return: true if there was one. */
+static bool kill_next_endpoint(struct rnic_dev *dev)
 {
 	struct rnic_ep *ep;
 	bool held = false;
@@ -261,17 +281,17 @@ static bool kill_next(struct rnic_dev *dev)
 }
 
 /**
- * rnic_ep_kill_all() - end what is left on a device, and wait for it
+ * rnic_ep_kill_all() - end all endpoints of a device, and wait for them
  * @dev:	device without queue pairs and listeners
  *
  * Context: process.
  */
 void rnic_ep_kill_all(struct rnic_dev *dev)
 {
-	while (kill_next(dev))
+	while (kill_next_endpoint(dev))
 		;
 	wait_event(dev->cm.idle, list_empty_careful(&dev->cm.eps));
-	/* Whoever emptied the list may still hold the lock. */
+	/* free_endpoint() may still hold the lock. */
 	spin_lock_bh(&dev->cm.ep_lock);
 	spin_unlock_bh(&dev->cm.ep_lock);
 }

@@ -20,30 +20,30 @@ struct rnic_qp;
 
 /**
  * struct rnic_ep - an endpoint
- * @conn:	connection; the startup's reference to it goes in DONE
+ * @conn:	connection; the startup drops its reference in MPA_DONE
  * @node:	entry in the device's list
- * @cut:	MPA_ON_CONSUMER_GONE, _DEVICE_GONE or _EVICTED once somebody ends it; no lock
- * @dev:	device; its list being empty is what lets it go
+ * @cut:	MPA_ON_CONSUMER_GONE, _DEVICE_GONE or _EVICTED to end it from outside; no lock
+ * @dev:	device, which waits for its list of endpoints to become empty
  * @lock:	protects what follows; may be held when the socket lock is taken
  * @state:	see wire/machine.h
- * @initiator:	we connected
+ * @initiator:	true if we connected
  * @place:	a responder's until it is accepted or gone; under the device's ep_lock
- * @cm_id:	whom to tell, with a reference; NULL before and after
- * @listener:	where it came from, with a reference, until it is accepted or over
- * @id:		how iw_cm names it until accepted or rejected; 0 when it does not
+ * @cm_id:	receives events, with a reference; NULL before and after
+ * @listener:	a responder's, with a reference, until accepted or over
+ * @id:		request id known to iw_cm until accepted or rejected, else 0
  * @of_qp:	entry in @conn.qp's list of startups, under the device's ep_lock
- * @own:	what we offered
+ * @own:	our offer
  * @req:	the Request sent or received
  * @rep:	the Reply sent or received
- * @agreed:	outcome
- * @fault:	what a Terminate says that ends the startup
- * @frame:	startup frame being received, NULL when none is due any more
+ * @agreed:	result of the negotiation
+ * @fault:	error in a Terminate that ends the startup
+ * @frame:	startup frame being received, NULL in Full Operation
  * @have:	bytes of it
  * @peer_pd:	the peer's Private Data, in @frame, valid with @req or @rep until Full
  *		Operation; goes with @frame
  * @pd:		our Private Data
  * @pd_len:	bytes of it
- * @until:	in jiffies, when a responder's startup, later lingering, is over in any case
+ * @until:	in jiffies, latest end of a responder's startup, later of lingering
  */
 struct rnic_ep {
 	struct rnic_conn conn;
@@ -72,8 +72,8 @@ struct rnic_ep {
 };
 
 /*
- * Without I/O while the lock is held: startups run one at a time, and what memory is
- * reclaimed by may wait for one of them.
+ * Lock the endpoint and forbid I/O for allocations, because startups run one at a time, and
+ * memory reclaim over a block device of ours may wait for one of them.
  */
 static inline unsigned int rnic_ep_lock(struct rnic_ep *ep)
 {

@@ -7,13 +7,11 @@
  *	accept() returned 0    exactly one ESTABLISHED, then exactly one CLOSE
  *	either returned -errno no event at all
  *
- * Every event is sent with ep->lock held, and the queue pair's worker can report
- * the end of a connection only with that lock, so the order is kept. An event
- * only queues work in iw_cm: none of its callbacks run here.
+ * ep->lock is held for every event, which keeps their order. An event only queues work in
+ * iw_cm; none of its callbacks run here.
  *
- * An iw_cm_id is referenced from connect() or accept() until its last event. A
- * request that waits for the consumer is known to iw_cm by a number only, see
- * rnic_ep_publish().
+ * The endpoint has a reference to its iw_cm_id from connect() or accept() until the last event.
+ * iw_cm knows a request that waits for the consumer by its id only, see rnic_ep_publish().
  */
 #include <net/sock.h>
 #include <rdma/ib_addr.h>
@@ -24,15 +22,17 @@
 #include "conn/rdmacm.h"
 #include "core/dev.h"
 
-/* iw_cm_event has one octet for each of these. */
+/* The depths in struct iw_cm_event are u8. */
 static u8 clamp_u8(u32 val)
 {
 	return min_t(u32, val, U8_MAX);
 }
 
 /**
- * rnic_cm_put_id() - iw_cm hears no more of it
+ * rnic_cm_put_id() - drop the iw_cm_id; no event follows
  * @ep:	endpoint with @cm_id, @lock held
+ *
+ * Context: process.
  */
 void rnic_cm_put_id(struct rnic_ep *ep)
 {
@@ -40,14 +40,14 @@ void rnic_cm_put_id(struct rnic_ep *ep)
 	ep->cm_id = NULL;
 }
 
-/* A depth the peer left to its consumer says nothing about a limit. */
-static u8 peer_depth(u16 depth)
+/* A peer that leaves the depth to its consumer states no limit. */
+static u8 convert_depth(u16 depth)
 {
 	return clamp_u8(depth == MPA_DEPTH_ULP ? RNIC_MAX_RD_ATOM : depth);
 }
 
-/* The peer may take its time to send the Request, and the address may have moved. */
-static bool is_in_place(struct rnic_ep *ep, const struct sockaddr_storage *local)
+/* The address may have moved to another device before the Request arrived. */
+static bool is_address_in_place(struct rnic_ep *ep, const struct sockaddr_storage *local)
 {
 	/* The listener's rdma_cm_id may be gone. */
 	struct rdma_dev_addr at = { .net = sock_net(ep->conn.s.sock->sk) };
@@ -57,11 +57,11 @@ static bool is_in_place(struct rnic_ep *ep, const struct sockaddr_storage *local
 }
 
 /**
- * rnic_cm_request() - a good Request arrived: ask the consumer
- * @ep:	endpoint, published, @lock held; @ep->peer_pd is its Private Data, no more
- *	than iw_cm's event can tell
+ * rnic_cm_request() - report CONNECT_REQUEST
+ * @ep:	endpoint, published, @lock held; @ep->peer_pd has at most 255 bytes
  *
- * Return: 0, or -errno when iw_cm does not take it, or the address has moved.
+ * Context: process.
+ * Return: 0; -EADDRNOTAVAIL if the address has moved; -errno of iw_cm.
  */
 int rnic_cm_request(struct rnic_ep *ep)
 {
@@ -78,11 +78,11 @@ int rnic_cm_request(struct rnic_ep *ep)
 
 	lockdep_assert_held(&ep->lock);
 	if (ep->req.enhanced) {
-		ev.ird = peer_depth(ep->req.ird);
-		ev.ord = peer_depth(ep->req.ord);
+		ev.ird = convert_depth(ep->req.ird);
+		ev.ord = convert_depth(ep->req.ord);
 	}
 	ret = rnic_sock_addrs(&ep->conn.s, &ev.local_addr, &ev.remote_addr);
-	if (!ret && !is_in_place(ep, &ev.local_addr))
+	if (!ret && !is_address_in_place(ep, &ev.local_addr))
 		return -EADDRNOTAVAIL;
 	if (!ret)
 		ret = cm_id->event_handler(cm_id, &ev);
@@ -91,7 +91,7 @@ int rnic_cm_request(struct rnic_ep *ep)
 	return ret;
 }
 
-/* The addresses of the sockets, or those that were asked for if there is none. */
+/* Set the socket's addresses, or without a socket those of the cm_id. */
 static void set_addrs(struct rnic_ep *ep, struct iw_cm_event *ev)
 {
 	if (ep->conn.s.sock && !rnic_sock_addrs(&ep->conn.s, &ev->local_addr, &ev->remote_addr))
@@ -109,10 +109,12 @@ static void set_addrs(struct rnic_ep *ep, struct iw_cm_event *ev)
  */
 
 /**
- * rnic_cm_reply() - the initiator's startup is over
- * @ep:		endpoint, @lock held; @ep->rep is the Reply if there was one (its
- *		revision is not 0), @ep->peer_pd its Private Data
- * @status:	0, or why it failed
+ * rnic_cm_reply() - report CONNECT_REPLY
+ * @ep:		the initiator's endpoint, @lock held; @ep->rep is the Reply if there was one
+ *		(its revision is not 0), @ep->peer_pd its Private Data
+ * @status:	0, or -errno of the failed startup
+ *
+ * Context: process.
  */
 void rnic_cm_reply(struct rnic_ep *ep, int status)
 {
@@ -132,12 +134,12 @@ void rnic_cm_reply(struct rnic_ep *ep, int status)
 		ev.private_data_len = rep->pd_len;
 	}
 	if (rep->enhanced) {
-		ev.ird = peer_depth(rep->ord);
-		ev.ord = peer_depth(rep->ird);
+		ev.ird = convert_depth(rep->ord);
+		ev.ord = convert_depth(rep->ird);
 	}
 	set_addrs(ep, &ev);
 	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
-		/* No memory for a copy: better without than not at all. */
+		/* iw_cm has no memory for the Private Data: report without it. */
 		ev.private_data_len = 0;
 		ep->cm_id->event_handler(ep->cm_id, &ev);
 	}
@@ -146,11 +148,13 @@ void rnic_cm_reply(struct rnic_ep *ep, int status)
 }
 
 /**
- * rnic_cm_established() - the startup was accepted
- * @ep:		endpoint, @lock held
+ * rnic_cm_established() - report ESTABLISHED
+ * @ep:		the responder's endpoint, @lock held
  *
- * Also while the RtR frame is due. iw_cm answers a consumer that accepts or rejects a
- * second time before this event by BUG(), so the peer has no say in when it comes.
+ * Does not wait for an RtR frame, because iw_cm calls BUG() if the consumer accepts or rejects
+ * again before this event, and the peer must not control that time.
+ *
+ * Context: process.
  */
 void rnic_cm_established(struct rnic_ep *ep)
 {
@@ -166,8 +170,10 @@ void rnic_cm_established(struct rnic_ep *ep)
 }
 
 /**
- * rnic_cm_close() - the connection is over
+ * rnic_cm_close() - report CLOSE
  * @ep:	endpoint, @lock held
+ *
+ * Context: process.
  */
 void rnic_cm_close(struct rnic_ep *ep)
 {

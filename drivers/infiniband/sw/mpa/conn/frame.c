@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Frames of the startup, to the stream and from it: the Request, the Reply, and the RtR
- * frame behind it. What is in them is wire/startup.c's.
+ * Send and receive startup frames: the Request, the Reply, and the RtR frame.
+ * wire/startup.c encodes and parses them.
  */
 #include <linux/slab.h>
 
@@ -12,7 +12,7 @@
  * rnic_frame_send() - send a frame
  * @ep:	endpoint with nothing unsent
  * @f:	the frame
- * @pd:	its Private Data, @f->pd_len octets
+ * @pd:	its Private Data, @f->pd_len bytes
  *
  * Context: process, socket lock not held.
  * Return: 0 or -errno.
@@ -32,8 +32,8 @@ int rnic_frame_send(struct rnic_ep *ep, const struct mpa_frame *f, const void *p
 	return ret;
 }
 
-/* The next @n unread octets: done with them. */
-static void take(struct rnic_sock *s, void *to, u32 n)
+/* Copy the next @n unread bytes and consume them. */
+static void take_bytes(struct rnic_sock *s, void *to, u32 n)
 {
 	struct rnic_cursor at;
 
@@ -43,14 +43,16 @@ static void take(struct rnic_sock *s, void *to, u32 n)
 }
 
 /**
- * rnic_frame_read() - take what has arrived of the frame that is due
- * @ep:		endpoint, its socket locked; @frame and @have are the frame so far
+ * rnic_frame_read() - read the bytes that have arrived of a startup frame
+ * @ep:		endpoint, its socket locked; @frame and @have hold the frame so far
  * @kind:	which frame
  *
- * Never reads beyond it: FPDUs may follow (NEG-37). What cannot become such a frame is
- * known as soon as the octets that say so are there.
+ * Does not read beyond the frame, because FPDUs may follow (NEG-37). Fails at the first byte
+ * that cannot belong to such a frame.
  *
- * Return: 1 when it is whole, 0 when more is to come, -EPROTO when it is none.
+ * Context: process.
+ * Return: 1 if the frame is complete, 0 if bytes are missing, -EPROTO if it is not such a
+ * frame.
  */
 int rnic_frame_read(struct rnic_ep *ep, enum mpa_kind kind)
 {
@@ -67,7 +69,7 @@ int rnic_frame_read(struct rnic_ep *ep, enum mpa_kind kind)
 		n = min(need - ep->have, rnic_sock_unread(&ep->conn.s));
 		if (!n)
 			return 0;
-		take(&ep->conn.s, ep->frame + ep->have, n);
+		take_bytes(&ep->conn.s, ep->frame + ep->have, n);
 		ep->have += n;
 	}
 }

@@ -2,30 +2,30 @@
 /*
  * The end of a connection.
  *
- * It is not simply released: with unread octets in the queue TCP would answer
- * with a reset, and the peer would lose the Terminate, the reject or the last
- * data. So the last octets are pushed, FIN follows, what still arrives is read
- * and dropped, and when the peer closes too, or its time is over, the socket goes. It
- * has LINGER_MS; from the last octet on that moved if a Terminate or a reject was the last
- * we said, for a peer that is still sending, or whose host is slow, has not seen it. One
- * that never stops has LINGER_MAX_MS in all.
+ * The socket is not released at once, because TCP answers unread bytes with a reset, and the
+ * peer would lose the Terminate, the reject or the last data. So this pushes the last bytes,
+ * sends FIN, and drops what still arrives, until the peer closes or LINGER_MS have passed. If
+ * our last message was a Terminate or a reject, progress restarts that time, bounded by
+ * LINGER_MAX_MS, so that a slow peer still gets the message.
  *
- * If the consumer closed gracefully, or rejected, TCP then goes on by itself with what the
- * peer has not acknowledged, as for any program that closed its socket (tcp_orphan_retries,
- * tcp_max_orphans): the Sends in it completed, the caller waits for the reject. Any other
- * connection is reset, and so is one that TCP would not take all of: FIN would make the
- * rest look like a whole stream.
+ * If the consumer closed gracefully, or rejected, TCP then continues to send unacknowledged
+ * bytes, as for any program that closed its socket (tcp_orphan_retries, tcp_max_orphans),
+ * because those Sends have completed, and the peer waits for the reject. Any other connection
+ * is reset. So is one whose last bytes TCP did not take, because after FIN the peer would take
+ * the truncated stream for a complete one.
  */
 #include "conn/ep.h"
 #include "tcp/stream.h"
 
-/* How long the peer may take to close after we did: after something moved, and in all. */
+/* Milliseconds for the peer to close after us: since the last progress, and in all. */
 #define LINGER_MS	2000
 #define LINGER_MAX_MS	10000
 
 /**
- * rnic_linger_start() - the connection is over: send what is left, then close
+ * rnic_linger_start() - start to send the last bytes and close
  * @ep:	endpoint, @lock held
+ *
+ * Context: process.
  */
 void rnic_linger_start(struct rnic_ep *ep)
 {
@@ -36,8 +36,8 @@ void rnic_linger_start(struct rnic_ep *ep)
 	rnic_conn_kick(&ep->conn);
 }
 
-/* Something moved: the peer has its time anew, while there is any. */
-static void give_time(struct rnic_ep *ep)
+/* Restart LINGER_MS after progress, within LINGER_MAX_MS. */
+static void extend_deadline(struct rnic_ep *ep)
 {
 	long left = ep->until - jiffies;
 
@@ -45,7 +45,7 @@ static void give_time(struct rnic_ep *ep)
 		rnic_conn_arm(&ep->conn, min_t(u32, LINGER_MS, jiffies_to_msecs(left)));
 }
 
-/* Return: all of the tail is with TCP, or there is no connection to send it on. */
+/* Return: true if TCP has the whole tail, or the connection is gone. */
 static bool push_tail(struct rnic_ep *ep)
 {
 	u32 unread, left = ep->conn.tail_len;
@@ -53,7 +53,8 @@ static bool push_tail(struct rnic_ep *ep)
 
 	rnic_sock_lock(&ep->conn.s);
 	while (ep->conn.tail_len && ret > 0) {
-		ret = rnic_sock_push(&ep->conn.s, ep->conn.tail, ep->conn.tail_off, ep->conn.tail_len, false);
+		ret = rnic_sock_push(&ep->conn.s, ep->conn.tail, ep->conn.tail_off,
+				     ep->conn.tail_len, false);
 		if (ret > 0) {
 			ep->conn.tail_off += ret;
 			ep->conn.tail_len -= ret;
@@ -64,21 +65,22 @@ static bool push_tail(struct rnic_ep *ep)
 	rnic_sock_consume(&ep->conn.s, unread);
 	rnic_sock_unlock(&ep->conn.s);
 	if (ep->conn.last_words && (unread || ep->conn.tail_len != left))
-		give_time(ep);
+		extend_deadline(ep);
 	return !ep->conn.tail_len || (ret < 0 && ret != -EAGAIN);
 }
 
 /**
- * rnic_linger_on() - go on with it
+ * rnic_linger_on() - continue to send the last bytes and close
  * @ep:	endpoint, @lock held
  *
- * Whether its time is over is asked last: what came until then has moved.
+ * Tests the deadline last, because progress moves it.
  *
- * Return: MPA_ON_FLUSHED when all is done, MPA_ON_TIME_OVER, or MPA_ON_NOTHING.
+ * Context: process.
+ * Return: MPA_ON_FLUSHED if both sides have closed, MPA_ON_TIME_OVER, or MPA_ON_NOTHING.
  */
 enum mpa_event rnic_linger_on(struct rnic_ep *ep)
 {
-	/* Before what has arrived is dropped: behind its FIN nothing comes. */
+	/* Test for FIN before dropping bytes, because none can follow it. */
 	bool closed = rnic_sock_peer_closed(&ep->conn.s);
 
 	lockdep_assert_held(&ep->lock);

@@ -2,21 +2,19 @@
 /*
  * Listening: TCP sockets that devices share.
  *
- * rdma_cm listens on a wildcard address once for every device. TCP has only one place for
- * that, and a socket bound to its network device would refuse connections to an own address,
- * because they come in over lo. So devices share one socket, and a new connection goes to the
- * device that rdma_cm will find for it: that of the network device that owns the local
- * address. The devices are those of one namespace, the program's. A listener of another
- * device has no socket. Each VRF in the namespace has a socket of its own.
+ * For a wildcard address rdma_cm listens on every device. TCP allows one socket for that, and
+ * a socket bound to its network device would refuse connections from this host, because they
+ * arrive over lo. So the devices of the program's namespace share one socket. A new connection
+ * goes to the device that rdma_cm will find for its local address. A listener of a device in
+ * another namespace has no socket. Each VRF in the namespace has a socket of its own.
  *
- * A listening socket belongs to one id of a program. rdma_cm keeps a table of ports for each
- * of its port spaces, and TCP has but one. A second program that asks for the port, from
- * whatever port space, gets TCP's answer, because a socket of its own finds the address in
- * use.
+ * A listening socket belongs to one id of a program. rdma_cm has a table of ports for each of
+ * its port spaces, and TCP has one table. A second program that asks for the port, from any
+ * port space, gets -EADDRINUSE from TCP, because it needs a socket of its own.
  *
- * Lifetime. A listening socket lives from its first to its last listener; both ends are under
- * listen_lock. A listener lives until it stops listening and the last connection that came
- * through it was reported or is gone.
+ * Lifetime. A listening socket lives from its first to its last listener; listen_lock is held
+ * at both ends. A listener lives until it stops listening and each of its connections was
+ * accepted, or is gone.
  */
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
@@ -35,24 +33,24 @@
 #include "core/wq.h"
 #include "tcp/stream.h"
 
-/* How long after a failed accept to try again. */
+/* Delay before another accept after one failed, in jiffies. */
 #define ACCEPT_AGAIN	msecs_to_jiffies(100)
-/* Connections taken in one go. */
+/* Most connections that one run of the work accepts. */
 #define ACCEPTS		16
 
 /**
  * struct rnic_lsock - a TCP socket that listens
  * @node:	entry in lsocks
  * @net:	namespace; the socket holds it
- * @vrf:	index of the VRF that it hears, or 0
- * @owner:	whose it is: see rnic_rdmacm_owner()
+ * @vrf:	index of its VRF, or 0
+ * @owner:	the program's id, see rnic_rdmacm_owner()
  * @addr:	address and port, possibly a wildcard
  * @v6only:	an IPv6 wildcard without IPv4
  * @s:		socket
  * @work:	accepts
- * @full:	connections wait in TCP, because the device of the first has no room
- * @again:	in jiffies, how long after that, or after a failed accept, to try again
- * @listeners:	devices
+ * @full:	connections are pending in TCP, because the device of the first has no room
+ * @retry_delay: jiffies until @work retries, when @full or after a failed accept
+ * @listeners:	struct rnic_listener of each device
  */
 struct rnic_lsock {
 	struct list_head node;
@@ -64,24 +62,24 @@ struct rnic_lsock {
 	struct rnic_sock s;
 	struct delayed_work work;
 	bool full;
-	long again;
+	long retry_delay;
 	struct list_head listeners;
 };
 
 /*
- * Held from beginning to end of opening a socket and of closing one, so that nobody who opens
- * one finds its address taken by one that closes. lsock_work(), which closing waits for, does
- * not take it.
+ * Serializes opening and closing of sockets, because an open must not fail on the address of a
+ * socket that is being closed. accept_pending() does not take it, because closing waits for
+ * that work.
  */
 static DEFINE_MUTEX(listen_lock);
 static LIST_HEAD(lsocks);
 /* Protects lsocks and the listeners of each. */
 static DEFINE_MUTEX(lsocks_lock);
-/* How many of them are full; under lsocks_lock. */
+/* Number of full sockets; under lsocks_lock. */
 static unsigned int full_lsocks;
 
-static void look_again(struct work_struct *work);
-static DECLARE_WORK(again, look_again);
+static void retry_full_lsocks(struct work_struct *work);
+static DECLARE_WORK(retry_work, retry_full_lsocks);
 
 static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
@@ -98,10 +96,10 @@ static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_st
 }
 
 /*
- * Is the device one of many that rdma_cm asks for this address? It asks them all,
- * in whatever namespace, and when one refuses the program hears nothing anywhere.
+ * True if rdma_cm listens for this address on every device, in all namespaces. If one device
+ * returns an error, the program's listen fails as a whole.
  */
-static bool asks_all(const struct sockaddr_storage *addr)
+static bool is_asked_of_all(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *v6 = (const void *)addr;
 	__be32 v4 = ((const struct sockaddr_in *)addr)->sin_addr.s_addr;
@@ -112,14 +110,16 @@ static bool asks_all(const struct sockaddr_storage *addr)
 }
 
 /*
- * The listener for a connection to @local, with a reference, or NULL. It has to be the one
- * whose device rdma_cm will find: on another one nobody could accept, and rdma_cm would not
- * know when it goes. rdma_cm looks the address up without an interface, though it may be
- * that of several (link-local ones), and does so when the server has bound to one of them,
- * too. Where the first interface that has the address is not the server's, it hears
- * nothing.
+ * Choose the listener whose device rdma_cm will find for @local, because the program cannot
+ * accept on another device, and rdma_cm would not notice its removal. rdma_cm looks the
+ * address up without an interface, even if several have it (link-local addresses) and the
+ * server is bound to one. If the first interface with the address is not the server's, the
+ * server gets no connections.
+ *
+ * Return: the listener with a reference, or NULL.
  */
-static struct rnic_listener *choose(struct rnic_lsock *ls, const struct sockaddr_storage *local)
+static struct rnic_listener *choose_listener(struct rnic_lsock *ls,
+					     const struct sockaddr_storage *local)
 {
 	struct rdma_dev_addr at = { .net = ls->net };
 	struct rnic_listener *l;
@@ -136,7 +136,7 @@ static struct rnic_listener *choose(struct rnic_lsock *ls, const struct sockaddr
 	return NULL;
 }
 
-static struct rnic_ep *responder(struct rnic_listener *l)
+static struct rnic_ep *create_responder(struct rnic_listener *l)
 {
 	struct rnic_ep *ep = rnic_ep_new(l->dev, false, rnic_startup_work);
 
@@ -147,18 +147,18 @@ static struct rnic_ep *responder(struct rnic_listener *l)
 }
 
 /*
- * An accepted connection becomes an endpoint of the device it is meant for.
+ * Create the endpoint of an accepted connection.
  *
- * Return: the endpoint with a reference, or NULL: for want of memory.
+ * Return: the endpoint with a reference, or NULL without memory.
  */
-static struct rnic_ep *welcome(struct rnic_lsock *ls, struct rnic_listener *l,
-			       const struct rnic_sock *s,
-			       const struct sockaddr_storage *remote)
+static struct rnic_ep *create_endpoint(struct rnic_lsock *ls, struct rnic_listener *l,
+				       const struct rnic_sock *s,
+				       const struct sockaddr_storage *remote)
 {
 	struct mem_cgroup *old = set_active_memcg(compat_sock_memcg(ls->s.sock->sk));
 	struct rnic_settings *set = &l->dev->set;
 	u32 all = READ_ONCE(set->startup_timeout_ms);
-	struct rnic_ep *ep = responder(l);
+	struct rnic_ep *ep = create_responder(l);
 
 	set_active_memcg(old);
 	if (!ep)
@@ -175,27 +175,27 @@ static struct rnic_ep *welcome(struct rnic_lsock *ls, struct rnic_listener *l,
 	return ep;
 }
 
-/* @busy: the device of the connection that waits first, which has no room; or NULL */
+/* @busy: device of the first pending connection if it has no room, else NULL */
 static void set_full(struct rnic_lsock *ls, struct rnic_dev *busy)
 {
 	if (!busy == !ls->full)
 		return;
 	ls->full = busy;
 	full_lsocks += busy ? 1 : -1;
-	rnic_room_await(full_lsocks ? &again : NULL);
+	rnic_room_await(full_lsocks ? &retry_work : NULL);
 	if (busy)
 		rnic_stat_inc(busy, RNIC_STAT_PENDING_OVERFLOW);
 }
 
 /*
- * Accept the connection that waits first, for the device it is meant for. When that has no
- * room it stays in TCP's queue, and others behind it, until a startup ends: were it accepted
- * and closed, the caller would take us for a peer that knows revision 1 only (P2P-47). One that
- * is for no device of ours is closed.
+ * Accept the first pending connection for its device. If the device has no room, leave it and
+ * those behind it in TCP's queue until a startup ends. If we accepted and closed it, the peer
+ * would conclude that we know revision 1 only (P2P-47). Close one that no device of ours is
+ * for.
  *
- * Return: the endpoint with a reference; NULL when the connection was closed; -EAGAIN when
- * none waits, and TCP reports the next; -EBUSY without room, or for one in a sockmap; another
- * -errno.
+ * Return: the endpoint with a reference; NULL if the connection was closed; -EAGAIN if none is
+ * pending, and TCP will report the next; -EBUSY if there is no room, or BPF has put the
+ * connection into a sockmap; another -errno.
  */
 static struct rnic_ep *accept_next(struct rnic_lsock *ls)
 {
@@ -212,13 +212,13 @@ static struct rnic_ep *accept_next(struct rnic_lsock *ls)
 		set_full(ls, NULL);
 		return ERR_PTR(ret);
 	}
-	l = choose(ls, &local);
+	l = choose_listener(ls, &local);
 	wait = l ? rnic_room_make(l, &remote) : 0;
 	set_full(ls, wait ? l->dev : NULL);
-	ls->again = wait ? wait : ACCEPT_AGAIN;
+	ls->retry_delay = wait ? wait : ACCEPT_AGAIN;
 	ret = wait ? -EBUSY : rnic_sock_accept(&ls->s, &s);
 	if (!ret && l)
-		ep = welcome(ls, l, &s, &remote);
+		ep = create_endpoint(ls, l, &s, &remote);
 	if (ep)
 		return ep;
 	rnic_sock_close(&s);
@@ -227,8 +227,8 @@ static struct rnic_ep *accept_next(struct rnic_lsock *ls)
 	return ERR_PTR(ret);
 }
 
-/* In turn, because the sockets of a device share its room. */
-static void look_again(struct work_struct *work)
+/* Rotate the list, because the sockets of a device share its room. */
+static void retry_full_lsocks(struct work_struct *work)
 {
 	struct rnic_lsock *ls;
 
@@ -240,7 +240,7 @@ static void look_again(struct work_struct *work)
 	mutex_unlock(&lsocks_lock);
 }
 
-/* Return: -errno why there is none any more, or 0 when there may be. */
+/* Return: 0 if more connections may be pending, else the -errno of accept_next(). */
 static int accept_some(struct rnic_lsock *ls)
 {
 	struct rnic_ep *ep;
@@ -254,7 +254,7 @@ static int accept_some(struct rnic_lsock *ls)
 			return PTR_ERR(ep);
 		if (!ep)
 			continue;
-		/* What came before the socket was hooked was reported to nobody. */
+		/* Events before the socket was hooked were not reported. */
 		rnic_startup_look(ep);
 		rnic_ep_put(ep);
 	}
@@ -262,14 +262,14 @@ static int accept_some(struct rnic_lsock *ls)
 }
 
 /*
- * One of the startups, and like them without I/O: see rnic_ep_lock(). After a few
- * connections others have their turn, and closing need not wait for callers that are fast.
+ * The work of a listening socket. It does no I/O, like the startups: see rnic_ep_lock(). It
+ * stops after ACCEPTS connections, so that startups run and closing does not wait long.
  *
- * When accept fails, mostly for want of memory, or there is no room, the connections
- * still wait and TCP tells of new ones only: come again for them. None waits on a socket
- * that was killed (ss -K).
+ * If accept fails, mostly without memory, or there is no room, the work queues itself again,
+ * because TCP reports new connections only. A socket that was killed (ss -K) has no pending
+ * connection.
  */
-static void lsock_work(struct work_struct *work)
+static void accept_pending(struct work_struct *work)
 {
 	struct rnic_lsock *ls = container_of(to_delayed_work(work), struct rnic_lsock, work);
 	unsigned int noio = memalloc_noio_save();
@@ -277,20 +277,20 @@ static void lsock_work(struct work_struct *work)
 
 	memalloc_noio_restore(noio);
 	if (ret != -EAGAIN)
-		queue_delayed_work(rnic_startup_wq, &ls->work, ret ? ls->again : 0);
+		queue_delayed_work(rnic_startup_wq, &ls->work, ret ? ls->retry_delay : 0);
 }
 
-static void lsock_event(struct rnic_sock *s, enum rnic_sock_event event)
+static void queue_accept(struct rnic_sock *s, enum rnic_sock_event event)
 {
 	queue_delayed_work(rnic_startup_wq, &container_of(s, struct rnic_lsock, s)->work, 0);
 }
 
 static const void *find_owner(const struct iw_cm_id *cm_id)
 {
-	return rnic_rdmacm_owner(cm_id, asks_all(&cm_id->m_local_addr));
+	return rnic_rdmacm_owner(cm_id, is_asked_of_all(&cm_id->m_local_addr));
 }
 
-/* The owner's socket. One that was killed hears nothing any more. */
+/* Find the owner's socket. Skip one that was killed, because it gets no connections. */
 static struct rnic_lsock *find_lsock(struct net *net, int vrf, const struct iw_cm_id *cm_id)
 {
 	const void *owner = find_owner(cm_id);
@@ -317,9 +317,9 @@ static struct rnic_lsock *open_lsock(struct net *net, int vrf, struct iw_cm_id *
 	ls->addr = cm_id->m_local_addr;
 	ls->v6only = cm_id->afonly;
 	INIT_LIST_HEAD(&ls->listeners);
-	INIT_DELAYED_WORK(&ls->work, lsock_work);
+	INIT_DELAYED_WORK(&ls->work, accept_pending);
 	ret = rnic_sock_listen(&ls->s, net, vrf, &ls->addr, ls->v6only,
-			       cm_id->tos_set ? cm_id->tos : -1, backlog, lsock_event);
+			       cm_id->tos_set ? cm_id->tos : -1, backlog, queue_accept);
 	if (ret) {
 		kfree(ls);
 		return ERR_PTR(ret);
@@ -328,7 +328,7 @@ static struct rnic_lsock *open_lsock(struct net *net, int vrf, struct iw_cm_id *
 	return ls;
 }
 
-/* Off the list already. lsock_work() takes lsocks_lock: not held here. */
+/* The socket is off the list. lsocks_lock is not held, because accept_pending() takes it. */
 static void close_lsock(struct rnic_lsock *ls)
 {
 	rnic_sock_unhook(&ls->s);
@@ -337,7 +337,7 @@ static void close_lsock(struct rnic_lsock *ls)
 	kfree(ls);
 }
 
-static int listener_add(struct rnic_listener *l, struct net *net, int vrf, int backlog)
+static int add_listener(struct rnic_listener *l, struct net *net, int vrf, int backlog)
 {
 	struct rnic_lsock *ls;
 
@@ -352,7 +352,7 @@ static int listener_add(struct rnic_listener *l, struct net *net, int vrf, int b
 	return 0;
 }
 
-static void listener_remove(struct rnic_listener *l)
+static void remove_listener(struct rnic_listener *l)
 {
 	struct rnic_lsock *ls = l->ls;
 	bool last;
@@ -371,16 +371,16 @@ static void listener_remove(struct rnic_listener *l)
 	mutex_unlock(&listen_lock);
 }
 
-static int open_for(struct rnic_listener *l, struct net *net, int vrf, int backlog)
+static int open_listener(struct rnic_listener *l, struct net *net, int vrf, int backlog)
 {
 	unsigned int noio;
 	int ret;
 
 	mutex_lock(&listen_lock);
-	/* The startups wait for lsocks_lock, and I/O may wait for a startup. */
+	/* No I/O: a startup may wait for lsocks_lock, and I/O may wait for a startup. */
 	noio = memalloc_noio_save();
 	mutex_lock(&lsocks_lock);
-	ret = listener_add(l, net, vrf, backlog);
+	ret = add_listener(l, net, vrf, backlog);
 	mutex_unlock(&lsocks_lock);
 	memalloc_noio_restore(noio);
 	mutex_unlock(&listen_lock);
@@ -394,7 +394,7 @@ static bool is_loopback(const struct sockaddr_storage *addr)
 	return ipv4_is_loopback(((const struct sockaddr_in *)addr)->sin_addr.s_addr);
 }
 
-/* Does a socket outside of VRFs hear what comes in through them? */
+/* True if a socket outside of VRFs gets the connections that arrive in them. */
 static bool hears_vrfs(const struct net *net)
 {
 #ifdef CONFIG_NET_L3_MASTER_DEV
@@ -405,46 +405,45 @@ static bool hears_vrfs(const struct net *net)
 }
 
 /*
- * The VRF to listen in, for a device whose interface is in one. An interface's address is
- * in its VRF only, 127.0.0.1 in none.
+ * Choose the VRF to listen in. The address of an interface exists in its VRF only, and
+ * 127.0.0.1 in none.
  */
-static int vrf_of(struct net_device *ndev, const struct sockaddr_storage *addr)
+static int choose_vrf(struct net_device *ndev, const struct sockaddr_storage *addr)
 {
-	if (is_loopback(addr) || (asks_all(addr) && hears_vrfs(dev_net(ndev))))
+	if (is_loopback(addr) || (is_asked_of_all(addr) && hears_vrfs(dev_net(ndev))))
 		return 0;
 	return l3mdev_master_ifindex(ndev);
 }
 
 /*
- * No socket where nothing can be heard: for datagrams, on a device that lost its interface,
- * and in another namespace than the program's. The port may be taken there, the connections to
- * it are not ours, and rdma_cm, which looks up their addresses where the program is, would not
- * know them.
+ * Open no socket for datagrams, on a device that lost its interface, or in another namespace
+ * than the program's. rdma_cm looks addresses up in the program's namespace, so it would not
+ * know connections of another one, and the port may be in use there.
  *
- * A device that is being made takes up the services that there are. rdma_cm would do
- * without the device, for everybody, if one of them found its port taken.
+ * While a device is being registered, rdma_cm adds its existing listeners to it. Ignore errors
+ * then, because rdma_cm would drop the device for all programs if one port is in use.
  */
-static int listen_on(struct rnic_listener *l, struct net_device *ndev, int backlog)
+static int start_listening(struct rnic_listener *l, struct net_device *ndev, int backlog)
 {
 	struct net *net = rnic_rdmacm_net(l->cm_id);
-	bool all = asks_all(&l->cm_id->m_local_addr);
+	bool all = is_asked_of_all(&l->cm_id->m_local_addr);
 	int ret;
 
 	if (!rnic_rdmacm_has_connections(l->cm_id))
 		return all ? 0 : -EOPNOTSUPP;
 	if (!ndev || !net_eq(dev_net(ndev), net))
 		return all ? 0 : -ENODEV;
-	ret = open_for(l, net, vrf_of(ndev, &l->cm_id->m_local_addr), backlog);
+	ret = open_listener(l, net, choose_vrf(ndev, &l->cm_id->m_local_addr), backlog);
 	return all && rnic_dev_made_here(l->dev) ? 0 : ret;
 }
 
 /**
  * rnic_cm_create_listen() - ib_device_ops.iw_create_listen
- * @cm_id:	whom to tell of requests
- * @backlog:	TCP's, on the first listener of a socket
+ * @cm_id:	receives the requests
+ * @backlog:	size of TCP's accept queue, used for the first listener of a socket
  *
  * Context: process.
- * Return: 0 or -errno; -EADDRINUSE when the port is taken.
+ * Return: 0 or -errno; -EADDRINUSE if the port is in use.
  */
 int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
@@ -461,7 +460,7 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	l->cm_id = cm_id;
 	rnic_crowd_init(&l->silent);
 	ndev = rnic_dev_netdev(dev);
-	ret = listen_on(l, ndev, backlog);
+	ret = start_listening(l, ndev, backlog);
 	dev_put(ndev);
 	if (ret) {
 		kfree(l);
@@ -475,10 +474,10 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 
 /**
  * rnic_cm_destroy_listen() - ib_device_ops.iw_destroy_listen
- * @cm_id:	it
+ * @cm_id:	the listener's
  *
- * Connections that were not reported yet are ended. Events of those that were
- * just now are dropped by iw_cm, and the startup deadline ends them.
+ * Ends the connections that iw_cm does not know yet. iw_cm may drop the event of a connection
+ * that was reported just now; the startup deadline ends that one.
  *
  * Context: process.
  * Return: 0.
@@ -488,7 +487,7 @@ int rnic_cm_destroy_listen(struct iw_cm_id *cm_id)
 	struct rnic_listener *l = cm_id->provider_data;
 
 	if (l->ls)
-		listener_remove(l);
+		remove_listener(l);
 	rnic_ep_cut_listener(l);
 	cm_id->provider_data = NULL;
 	rnic_listener_put(l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Listening: one TCP socket for all devices that listen on the same address.
+ * Listening: one TCP socket for all devices that listen on the same address and port.
  */
 #ifndef _RNIC_LISTEN_H
 #define _RNIC_LISTEN_H
@@ -18,11 +18,11 @@ struct rnic_lsock;
  * struct rnic_listener - one device listening for one iw_cm_id
  * @ref:	one while listening, one per connection that is not accepted or over yet
  * @node:	entry in the listening socket's list, under the lock of all of them
- * @ls:		the listening socket, or NULL: it hears nothing
+ * @ls:		the listening socket, or NULL if it gets no connections
  * @dev:	device
- * @cm_id:	whom to tell of requests, with a reference
+ * @cm_id:	receives the requests, with a reference
  * @silent:	its startups that wait for a Request, under @dev->cm.ep_lock
- * @asked:	how many wait for the program, likewise
+ * @asked:	number of startups that wait for the program, likewise
  */
 struct rnic_listener {
 	struct kref ref;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What iw_cm does not tell of its caller, rdma_cm.
+ * Facts about rdma_cm that iw_cm does not pass on.
  */
 #ifndef _RNIC_RDMACM_H
 #define _RNIC_RDMACM_H

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Room for responders in startup.
+ * Limits on responders in startup.
  *
- * Peers decide how many startups there are, so they are bounded: max_pending of them
- * may wait for the peer (they are silent), and as many for their program (they are
- * asked). Both are counted apart, so a program that never answers keeps no peer out,
- * and a silent peer keeps no program waiting.
+ * Peers decide how many startups there are, so the device bounds them. Up to max_pending may
+ * wait for the peer ("silent"), and as many for their program ("asked"). The two are counted
+ * apart, because a program that never answers must not keep peers out, and silent peers must
+ * not keep programs waiting.
  *
- * In each of the two, nobody may hold more places than there are free ones. So one
- * greedy source or listener gets half of them, two get a third each, and whoever comes
- * next always finds room. Who wants more silent startups than that loses the one that
- * has been silent longest. It gives way only after a fortieth of the time that a
- * Request may take: a good caller's Request is there long before, and the room is
- * still turned over twenty times as fast as silent peers leave by themselves.
+ * In each of the two, a source or a listener may hold no more places than are free. One greedy
+ * source gets half of the places, two get a third each, and a newcomer finds room. A source
+ * with more silent startups than that loses its oldest one. That one must have been silent for
+ * 1/GRACE_SHARE of the Request timeout, because the Request of a good peer arrives long before.
  */
 #include <linux/jiffies.h>
 #include <linux/random.h>
@@ -27,26 +25,26 @@
 #include "core/wq.h"
 
 #define GRACE_SHARE	40
-/* How long at most until somebody looks whether a program has answered. */
+/* Jiffies until the listener checks again for programs that have answered. */
 #define ASKED_AGAIN	msecs_to_jiffies(100)
 
-/* Runs when there may be room again; NULL while no listener waits for room. */
+/* Queued when a place becomes free; NULL while no listener waits for one. */
 static struct work_struct *waiter;
 
 /**
- * rnic_room_await() - have a work run when there may be room again
- * @work:	it, in rnic_startup_wq, or NULL for none
+ * rnic_room_await() - set the work to queue when a place becomes free
+ * @work:	the work, for rnic_startup_wq, or NULL
  *
- * One that begins to wait at this moment may be missed. It looks again by itself, later.
+ * A place that becomes free during this call may be missed, so the caller also retries by time.
  *
- * Context: process. One at a time.
+ * Context: process, under lsocks_lock.
  */
 void rnic_room_await(struct work_struct *work)
 {
 	WRITE_ONCE(waiter, work);
 }
 
-/* A responder's startup is over, in any context. */
+/* A place is free: wake the listeners that wait for one. Context: any. */
 static void offer_room(void)
 {
 	struct work_struct *work = READ_ONCE(waiter);
@@ -55,14 +53,17 @@ static void offer_room(void)
 		queue_work(rnic_startup_wq, work);
 }
 
-/* Context: before anybody else knows it. */
+/**
+ * rnic_crowd_init() - initialize an empty crowd
+ * @crowd:	the crowd, not in use
+ */
 void rnic_crowd_init(struct rnic_crowd *crowd)
 {
 	INIT_LIST_HEAD(&crowd->eps);
 }
 
 /**
- * rnic_room_init() - a device's room, empty
+ * rnic_room_init() - initialize a device's room
  * @dev:	device, not registered yet
  */
 void rnic_room_init(struct rnic_dev *dev)
@@ -76,7 +77,7 @@ void rnic_room_init(struct rnic_dev *dev)
 		rnic_crowd_init(&room->from[i]);
 }
 
-/* A host has all of its IPv6 /64. */
+/* IPv6 addresses of a /64 are one source, because a host may use all of them. */
 static u8 find_source(const struct rnic_room *room, const struct sockaddr_storage *remote)
 {
 	const struct sockaddr_in6 *v6 = (const void *)remote;
@@ -96,24 +97,24 @@ static u32 count_free(const struct rnic_dev *dev, u32 used)
 	return max - min(used, max);
 }
 
-static void join(struct rnic_ep *ep, enum rnic_crowd_kind kind, struct rnic_crowd *crowd)
+static void join_crowd(struct rnic_ep *ep, enum rnic_crowd_kind kind, struct rnic_crowd *crowd)
 {
 	ep->place.crowd[kind] = crowd;
 	list_add_tail(&ep->place.node[kind], &crowd->eps);
 	crowd->n++;
 }
 
-static void join_silent(struct rnic_ep *ep)
+static void join_silent_crowds(struct rnic_ep *ep)
 {
 	struct rnic_room *room = &ep->dev->cm.room;
 
 	ep->place.since = jiffies;
-	join(ep, RNIC_CROWD_DEV, &room->all);
-	join(ep, RNIC_CROWD_SOURCE, &room->from[ep->place.source]);
+	join_crowd(ep, RNIC_CROWD_DEV, &room->all);
+	join_crowd(ep, RNIC_CROWD_SOURCE, &room->from[ep->place.source]);
 }
 
-/* Return: it had a place. */
-static bool leave(struct rnic_ep *ep)
+/* Return: true if it had a place. */
+static bool leave_room(struct rnic_ep *ep)
 {
 	struct rnic_place *place = &ep->place;
 	bool had = place->crowd[RNIC_CROWD_DEV] || place->asked;
@@ -139,7 +140,7 @@ static struct rnic_ep *find_oldest(struct rnic_crowd *crowd, enum rnic_crowd_kin
 	return list_first_entry(&crowd->eps, struct rnic_ep, place.node[kind]);
 }
 
-/* Return: who has to give way to one more of @source for @l, or NULL: there is room. */
+/* Return: the endpoint to evict for one more of @source for @l, or NULL if there is room. */
 static struct rnic_ep *find_hindrance(struct rnic_listener *l, struct rnic_crowd *source)
 {
 	struct rnic_room *room = &l->dev->cm.room;
@@ -152,37 +153,38 @@ static struct rnic_ep *find_hindrance(struct rnic_listener *l, struct rnic_crowd
 	return spare ? NULL : find_oldest(&room->all, RNIC_CROWD_DEV);
 }
 
-static u32 request_time(const struct rnic_settings *set)
+static u32 get_request_time(const struct rnic_settings *set)
 {
 	return min(READ_ONCE(set->request_timeout_ms), READ_ONCE(set->startup_timeout_ms));
 }
 
 /*
- * It gives way at once, for whoever counts; its work does the rest. While it has a place
- * it has its base reference.
+ * Take its place at once; its work ends it. An endpoint with a place has its base reference.
+ *
+ * Return: 0, or jiffies until it may be evicted.
  */
-static long evict(struct rnic_ep *ep)
+static long evict_endpoint(struct rnic_ep *ep)
 {
-	u32 grace = request_time(&ep->dev->set) / GRACE_SHARE;
+	u32 grace = get_request_time(&ep->dev->set) / GRACE_SHARE;
 	long left = ep->place.since + msecs_to_jiffies(grace) - jiffies;
 
 	if (left > 0)
 		return left;
-	leave(ep);
-	/* Who ends it for another reason is heard. */
+	leave_room(ep);
+	/* Keep an earlier reason for ending it. */
 	cmpxchg(&ep->cut, MPA_ON_NOTHING, MPA_ON_EVICTED);
 	rnic_conn_kick(&ep->conn);
 	return 0;
 }
 
 /**
- * rnic_room_make() - is there room for another startup? If not, somebody may give way
+ * rnic_room_make() - make room for another startup, by eviction if needed
  * @l:		listener
- * @remote:	the caller
+ * @remote:	the peer's address
  *
- * Context: process. One at a time, or more than one caller gets the last place.
- * Return: 0 when there is room, or in how many jiffies to ask again, if
- * the work of rnic_room_await() does not run before.
+ * Context: process, under lsocks_lock, because two callers would share the last place.
+ * Return: 0 if there is room, else jiffies after which to try again unless the work of
+ * rnic_room_await() runs before.
  */
 long rnic_room_make(struct rnic_listener *l, const struct sockaddr_storage *remote)
 {
@@ -196,16 +198,16 @@ long rnic_room_make(struct rnic_listener *l, const struct sockaddr_storage *remo
 	} else {
 		hindrance = find_hindrance(l, &room->from[find_source(room, remote)]);
 		if (hindrance)
-			wait = evict(hindrance);
+			wait = evict_endpoint(hindrance);
 	}
 	spin_unlock_bh(&l->dev->cm.ep_lock);
 	return wait;
 }
 
 /**
- * rnic_room_enter() - a startup begins, and waits for its Request
+ * rnic_room_enter() - give a place to a startup that waits for its Request
  * @ep:		endpoint with @listener
- * @remote:	the caller
+ * @remote:	the peer's address
  *
  * Context: process.
  */
@@ -215,16 +217,17 @@ void rnic_room_enter(struct rnic_ep *ep, const struct sockaddr_storage *remote)
 
 	spin_lock_bh(&dev->cm.ep_lock);
 	ep->place.source = find_source(&dev->cm.room, remote);
-	join_silent(ep);
-	join(ep, RNIC_CROWD_LISTENER, &ep->listener->silent);
+	join_silent_crowds(ep);
+	join_crowd(ep, RNIC_CROWD_LISTENER, &ep->listener->silent);
 	spin_unlock_bh(&dev->cm.ep_lock);
 }
 
 /**
- * rnic_room_ask() - the Request is there, and the startup is to wait for its program
+ * rnic_room_ask() - move a startup to those that wait for their program
  * @ep:	endpoint with @listener, which stays until rnic_room_leave(); @lock held
  *
- * Return: 0, or -EBUSY: too many wait for that program.
+ * Context: process.
+ * Return: 0, or -EBUSY if too many wait for that program.
  */
 int rnic_room_ask(struct rnic_ep *ep)
 {
@@ -233,7 +236,7 @@ int rnic_room_ask(struct rnic_ep *ep)
 	int ret = -EBUSY;
 
 	spin_lock_bh(&ep->dev->cm.ep_lock);
-	leave(ep);
+	leave_room(ep);
 	if (l->asked < count_free(ep->dev, room->asked)) {
 		ep->place.asked = l;
 		l->asked++;
@@ -246,28 +249,32 @@ int rnic_room_ask(struct rnic_ep *ep)
 }
 
 /**
- * rnic_room_rejected() - it waits for the peer's close, for which the program does not care
- * @ep:	endpoint that was given a place once, @lock held
+ * rnic_room_rejected() - move a startup to those that wait for the peer, after a reject
+ * @ep:	endpoint that once had a place, @lock held
+ *
+ * Context: process.
  */
 void rnic_room_rejected(struct rnic_ep *ep)
 {
 	spin_lock_bh(&ep->dev->cm.ep_lock);
-	leave(ep);
-	join_silent(ep);
+	leave_room(ep);
+	join_silent_crowds(ep);
 	spin_unlock_bh(&ep->dev->cm.ep_lock);
 	offer_room();
 }
 
 /**
- * rnic_room_leave() - an endpoint needs no place any more
- * @ep:	endpoint, with one or without; it has its @listener still
+ * rnic_room_leave() - give up an endpoint's place, if it has one
+ * @ep:	endpoint, still with its @listener
+ *
+ * Context: process.
  */
 void rnic_room_leave(struct rnic_ep *ep)
 {
 	bool had;
 
 	spin_lock_bh(&ep->dev->cm.ep_lock);
-	had = leave(ep);
+	had = leave_room(ep);
 	spin_unlock_bh(&ep->dev->cm.ep_lock);
 	if (had)
 		offer_room();

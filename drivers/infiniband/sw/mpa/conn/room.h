@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Room for responders in startup: how many there may be, and who has to give way.
+ * Limits on responders in startup, and eviction of silent ones.
  */
 #ifndef _RNIC_ROOM_H
 #define _RNIC_ROOM_H
@@ -19,7 +19,7 @@ struct work_struct;
  * enum rnic_crowd_kind - the crowds that a silent startup belongs to
  * @RNIC_CROWD_DEV: all of the device
  * @RNIC_CROWD_SOURCE: those from the same address, of IPv6 from the same /64
- * @RNIC_CROWD_LISTENER: those for the same listener; not who was rejected
+ * @RNIC_CROWD_LISTENER: those for the same listener, except rejected ones
  * @RNIC_CROWDS: how many
  */
 enum rnic_crowd_kind {
@@ -35,7 +35,7 @@ enum rnic_crowd_kind {
  * @node:	its entry in each
  * @since:	in jiffies, when it began to be silent
  * @source:	index in struct rnic_room.from
- * @asked:	whose program it waits for, or NULL
+ * @asked:	listener whose program it waits for, or NULL
  */
 struct rnic_place {
 	struct rnic_crowd *crowd[RNIC_CROWDS];

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The life of a connection, carried out (RFC 5044 section 7.1).
+ * The startup machine's driver (RFC 5044 section 7.1).
  *
- * Socket events, deadlines and those who end an endpoint only queue its work (watch.c). There,
- * in a listener's work, and in calls of iw_cm's, with ep->lock held:
+ * Socket events, deadlines and rnic_ep_cut_*() only queue the endpoint's work (watch.c). That
+ * work, a listener's work and iw_cm's operations hold ep->lock and run:
  *
- *	find_event()	what has happened, from what the socket shows (watch.c)
- *	mpa_step()	what that means: the table in wire/machine.c
- *	carry_out()	the actions, in order
- *	enter()		the next state
+ *	find_event()		reads the event from the socket (watch.c)
+ *	mpa_step()		looks the event up in the table of wire/machine.c
+ *	carry_out_actions()	carries out the row's actions, in order
+ *	enter_state()		enters the row's next state
  *
- * One deadline covers the whole startup (NEG-35), a nearer one the peer's Request. It
- * also bounds how long a Request waits for the consumer, so a Request that iw_cm dropped
- * is not kept.
+ * One deadline covers the whole startup (NEG-35), and a nearer one the peer's Request. The
+ * deadline also ends a Request whose event iw_cm dropped.
  */
 #include <linux/bitops.h>
 #include <rdma/iw_cm.h>
@@ -24,7 +23,7 @@
 #include "tcp/stream.h"
 #include "wire/ddp.h"
 
-/* Actions. Each returns 0, or -errno when it could not be done. */
+/* Actions. Each returns 0 or -errno. */
 
 static int do_request(struct rnic_ep *ep, int status)
 {
@@ -32,8 +31,8 @@ static int do_request(struct rnic_ep *ep, int status)
 }
 
 /*
- * RFC 6581 section 10: without the enhancements. The deadline goes on. The socket is the
- * caller's, and only he can make one, so it is used again.
+ * Retry without the enhancements (RFC 6581 section 10). The deadline stays. Reuse the socket,
+ * because only the program's own task can create one with its label.
  */
 static int do_retry(struct rnic_ep *ep, int status)
 {
@@ -61,7 +60,7 @@ static int do_rtr(struct rnic_ep *ep, int status)
 	return rnic_frame_send(ep, &f, NULL);
 }
 
-/* The deadline of the startup goes on while the RtR frame is due. */
+/* The deadline of the startup stays until the RtR frame arrives. */
 static int do_attach(struct rnic_ep *ep, int status)
 {
 	ep->have = 0;
@@ -86,12 +85,12 @@ static int do_lose(struct rnic_ep *ep, int status)
 }
 
 /*
- * The peer may think it is connected, and a queue pair that is attached is not
- * taken back: it ends the connection, which the consumer is told.
+ * If sending fails, the queue pair ends the connection and the consumer gets CLOSE, because the
+ * queue pair is attached already and the peer may have got the Reply.
  */
 static int do_reply(struct rnic_ep *ep, int status)
 {
-	/* The next caller may see the Reply, and expect the place. */
+	/* Leave first, because the peer may see the Reply and connect again at once. */
 	rnic_room_leave(ep);
 	if (rnic_frame_send(ep, &ep->rep, ep->pd))
 		rnic_qp_lost(ep->conn.qp, &ep->conn);
@@ -99,9 +98,9 @@ static int do_reply(struct rnic_ep *ep, int status)
 }
 
 /*
- * With the consumer's Private Data if it was the consumer who rejected. What TCP has of it
- * arrives, however long that takes: without it the caller would take us for an old peer.
- * A peer could have many that linger, so they are counted.
+ * Send the rejecting Reply, with Private Data if the consumer rejected. @graceful lets TCP
+ * deliver it, because without it the peer would conclude that we know revision 1 only. The
+ * endpoint keeps a place while it lingers, because a peer could create many.
  */
 static int do_reject(struct rnic_ep *ep, int status)
 {
@@ -114,7 +113,7 @@ static int do_reject(struct rnic_ep *ep, int status)
 	return 0;
 }
 
-/* No queue pair has the stream yet: the Terminate is its first and last FPDU. */
+/* No queue pair has the stream yet, so the Terminate is its first and last FPDU. */
 static int do_terminate(struct rnic_ep *ep, int status)
 {
 	u8 buf[RNIC_TERM_ROOM];
@@ -145,7 +144,7 @@ static int do_close(struct rnic_ep *ep, int status)
 	return 0;
 }
 
-/* Unless TCP has all, and goes on with it by itself: see linger.c. */
+/* Reset, unless TCP has all bytes of a graceful close: see linger.c. */
 static int do_abort(struct rnic_ep *ep, int status)
 {
 	if (!ep->conn.graceful || ep->conn.tail_len)
@@ -170,8 +169,8 @@ static int (*const actions[MPA_ACTIONS])(struct rnic_ep *ep, int status) = {
 	[MPA_DO_ABORT]		= do_abort,
 };
 
-/* In the order of their numbers; the first that fails is the last. */
-static int carry_out(struct rnic_ep *ep, unsigned long todo, int status)
+/* Carry out actions in the order of their numbers, up to the first that fails. */
+static int carry_out_actions(struct rnic_ep *ep, unsigned long todo, int status)
 {
 	unsigned int action;
 	int ret;
@@ -184,8 +183,8 @@ static int carry_out(struct rnic_ep *ep, unsigned long todo, int status)
 	return 0;
 }
 
-/* Which counter an event moves during the startup, if any. */
-static void count(struct rnic_ep *ep, enum mpa_event event)
+/* Count an event of the startup. */
+static void count_event(struct rnic_ep *ep, enum mpa_event event)
 {
 	switch (event) {
 	case MPA_ON_ACCEPT:
@@ -216,22 +215,21 @@ static void count(struct rnic_ep *ep, enum mpa_event event)
 	}
 }
 
-/* The consumer was asked, and has what is left of the startup's time. */
+/* Give the consumer the rest of the startup's time. */
 static void await_consumer(struct rnic_ep *ep)
 {
 	long left = ep->until - jiffies;
 
-	/* The peer was heard in time after all. */
+	/* The Request arrived before the eviction took effect. */
 	cmpxchg(&ep->cut, MPA_ON_EVICTED, MPA_ON_NOTHING);
 	rnic_conn_arm(&ep->conn, left > 0 ? jiffies_to_msecs(left) : 0);
 }
 
 /*
- * Full Operation: socket events go to the queue pair, which is attached, and iw_cm was told.
- * What arrived before was reported to us, and the queue pair looks at it at once. It may set a
- * deadline of its own.
+ * Enter Full Operation: send socket events to the queue pair, which is attached. iw_cm has the
+ * event. rnic_qp_begin() processes bytes that arrived before, and may set a deadline.
  */
-static void operate(struct rnic_ep *ep)
+static void begin_operation(struct rnic_ep *ep)
 {
 	rnic_conn_disarm(&ep->conn);
 	rnic_room_leave(ep);
@@ -243,11 +241,11 @@ static void operate(struct rnic_ep *ep)
 }
 
 /*
- * The end: no event, no deadline, no base reference. The caller has a reference of its own.
- * The socket itself goes with the last one. Unread bytes make TCP reset the connection then,
- * which is right for a startup that failed.
+ * End the endpoint: drop its events, deadline and base reference. The caller has a reference of
+ * its own. Dropping the last one closes the socket; unread bytes make TCP reset the connection
+ * then, which is right for a startup that failed.
  */
-static void finish(struct rnic_ep *ep)
+static void finish_endpoint(struct rnic_ep *ep)
 {
 	if (ep->conn.s.sock)
 		rnic_sock_unhook(&ep->conn.s);
@@ -258,7 +256,7 @@ static void finish(struct rnic_ep *ep)
 	rnic_ep_put(ep);
 }
 
-static void enter(struct rnic_ep *ep, enum mpa_state state)
+static void enter_state(struct rnic_ep *ep, enum mpa_state state)
 {
 	WRITE_ONCE(ep->state, state);
 	switch (state) {
@@ -269,14 +267,14 @@ static void enter(struct rnic_ep *ep, enum mpa_state state)
 		rnic_ep_unpublish(ep);
 		break;
 	case MPA_OPERATING:
-		operate(ep);
+		begin_operation(ep);
 		break;
 	case MPA_LINGER:
 		rnic_ep_over(ep);
 		rnic_linger_start(ep);
 		break;
 	case MPA_DONE:
-		finish(ep);
+		finish_endpoint(ep);
 		break;
 	default:
 		break;
@@ -284,16 +282,17 @@ static void enter(struct rnic_ep *ep, enum mpa_state state)
 }
 
 /**
- * rnic_startup() - do what an event demands
+ * rnic_startup() - apply an event to the startup machine
  * @ep:		endpoint, @lock held; the caller has a reference of its own
  * @event:	the event
- * @status:	what to tell the consumer: 0, or why it failed
+ * @status:	status for the consumer: 0 or -errno
  *
- * What cannot be carried out becomes a local error, code 5 where there is a
- * Terminate to carry it (P2P-41). No table row for that has an action that fails.
+ * An action that fails becomes a local error, with code 5 if the row has a Terminate (P2P-41).
+ * The actions of the rows for local errors do not fail.
  *
- * Return: 0; -EINVAL when the event means nothing now; also another -errno when it
- * became a local error.
+ * Context: process.
+ * Return: 0; -EINVAL if the state has no row for the event; the -errno of an action that
+ * failed.
  */
 int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
 {
@@ -303,17 +302,17 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
 	lockdep_assert_held(&ep->lock);
 	if (!step)
 		return -EINVAL;
-	ret = carry_out(ep, step->actions, status);
+	ret = carry_out_actions(ep, step->actions, status);
 	if (ret) {
 		ep->fault = WIRE_MPA_LOCAL;
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 		return ret;
 	}
 	if (ep->state < MPA_OPERATING)
-		count(ep, event);
+		count_event(ep, event);
 	trace_rnic_state(&ep->dev->ibdev, ep->conn.qp ? &ep->conn.qp->ibqp : NULL,
 			 ep->conn.s.sock, ep->initiator, ep->state, event, step->next,
 			 step->actions & BIT(MPA_DO_TELL) ? status : 0);
-	enter(ep, step->next);
+	enter_state(ep, step->next);
 	return 0;
 }

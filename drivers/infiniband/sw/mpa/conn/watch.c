@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What has happened to a connection: an endpoint's work, which looks at the socket, at the
- * deadline and at who ended it, and hands the event to startup.c.
+ * The work of an endpoint: derive the next event from the socket, the deadline and ep->cut, and
+ * pass it to startup.c.
  */
 #include <linux/slab.h>
 
@@ -11,34 +11,34 @@
 #include "tcp/stream.h"
 
 /*
- * iw_cm's events have one octet for the length of Private Data. What its consumer
- * could not be given makes the frame an improper one (NEG-17).
+ * True if iw_cm's event, with a u8 for the length, cannot pass the Private Data on. Such a frame
+ * is improper (NEG-17).
  */
-static bool too_much(const struct mpa_frame *f)
+static bool has_too_much_pd(const struct mpa_frame *f)
 {
 	return f->pd_len > U8_MAX;
 }
 
-/* What has happened? Each returns the event, and sets the status to tell. */
+/* Each of these returns an event, and sets the consumer's status. */
 
-static enum mpa_event tcp_progress(struct rnic_ep *ep, int *status)
+static enum mpa_event check_tcp(struct rnic_ep *ep, int *status)
 {
 	*status = -ECONNREFUSED;
 	if (rnic_sock_established(&ep->conn.s))
 		return MPA_ON_TCP_UP;
 	if (!rnic_sock_peer_closed(&ep->conn.s) && !rnic_sock_error(&ep->conn.s))
 		return MPA_ON_NOTHING;
-	/* Also a peer that accepted and closed before we looked. */
+	/* The peer may also have accepted and closed before this work ran. */
 	if (rnic_sock_error(&ep->conn.s))
 		*status = rnic_sock_error(&ep->conn.s);
 	return MPA_ON_TCP_FAILED;
 }
 
 /*
- * A peer that knows revision 1 only closes on an enhanced Request, before it has
- * said anything (P2P-46, P2P-47).
+ * A peer that knows revision 1 only closes on an enhanced Request without sending a byte
+ * (P2P-46, P2P-47).
  */
-static enum mpa_event stream_ended(struct rnic_ep *ep, int err, int *status)
+static enum mpa_event judge_stream_end(struct rnic_ep *ep, int err, int *status)
 {
 	*status = err;
 	if (ep->state == MPA_WAIT_REPLY && ep->req.enhanced && !ep->have &&
@@ -47,10 +47,10 @@ static enum mpa_event stream_ended(struct rnic_ep *ep, int err, int *status)
 	return MPA_ON_CLOSED;
 }
 
-static enum mpa_event reply_arrived(struct rnic_ep *ep, int *status)
+static enum mpa_event handle_reply(struct rnic_ep *ep, int *status)
 {
 	if (mpa_frame_parse(&ep->rep, ep->frame, MPA_REPLY, &ep->peer_pd) ||
-	    too_much(&ep->rep)) {
+	    has_too_much_pd(&ep->rep)) {
 		memset(&ep->rep, 0, sizeof(ep->rep));
 		return MPA_ON_BAD_FRAME;
 	}
@@ -66,11 +66,12 @@ static enum mpa_event reply_arrived(struct rnic_ep *ep, int *status)
 }
 
 /**
- * rnic_startup_early() - did anything arrive before our Reply?
+ * rnic_startup_early() - check that nothing arrived before our Reply
  * @ep:		endpoint whose Request was received, @lock held
- * @status:	set to what that means
+ * @status:	set to the consumer's status if something did
  *
- * Return: MPA_ON_NOTHING, as it should be (DUAL-07), or what it was.
+ * Context: process.
+ * Return: MPA_ON_NOTHING, which is right (DUAL-07), or the event that arrived.
  */
 enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status)
 {
@@ -80,17 +81,17 @@ enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status)
 	return rnic_sock_peer_closed(&ep->conn.s) ? MPA_ON_CLOSED : MPA_ON_NOTHING;
 }
 
-static enum mpa_event request_arrived(struct rnic_ep *ep, int *status)
+static enum mpa_event handle_request(struct rnic_ep *ep, int *status)
 {
 	enum mpa_event early = rnic_startup_early(ep, status);
 
 	if (mpa_frame_parse(&ep->req, ep->frame, MPA_REQUEST, &ep->peer_pd) ||
-	    too_much(&ep->req) || !mpa_request_acceptable(&ep->req, &ep->own))
+	    has_too_much_pd(&ep->req) || !mpa_request_acceptable(&ep->req, &ep->own))
 		return MPA_ON_BAD_FRAME;
 	return early ? early : MPA_ON_REQUEST;
 }
 
-static enum mpa_event rtr_arrived(struct rnic_ep *ep, int *status)
+static enum mpa_event handle_rtr(struct rnic_ep *ep, int *status)
 {
 	struct mpa_frame f;
 	const u8 *pd;
@@ -102,12 +103,12 @@ static const struct {
 	enum mpa_kind kind;
 	enum mpa_event (*arrived)(struct rnic_ep *ep, int *status);
 } due[MPA_STATES] = {
-	[MPA_WAIT_REPLY]	= { MPA_REPLY, reply_arrived },
-	[MPA_WAIT_REQUEST]	= { MPA_REQUEST, request_arrived },
-	[MPA_WAIT_RTR]		= { MPA_RTR, rtr_arrived },
+	[MPA_WAIT_REPLY]	= { MPA_REPLY, handle_reply },
+	[MPA_WAIT_REQUEST]	= { MPA_REQUEST, handle_request },
+	[MPA_WAIT_RTR]		= { MPA_RTR, handle_rtr },
 };
 
-static enum mpa_event frame_progress(struct rnic_ep *ep, int *status)
+static enum mpa_event check_frame(struct rnic_ep *ep, int *status)
 {
 	bool closed;
 	int ret, err;
@@ -125,23 +126,24 @@ static enum mpa_event frame_progress(struct rnic_ep *ep, int *status)
 	if (ret)
 		return due[ep->state].arrived(ep, status);
 	if (closed || err)
-		return stream_ended(ep, err ? err : -ECONNRESET, status);
+		return judge_stream_end(ep, err ? err : -ECONNRESET, status);
 	return MPA_ON_NOTHING;
 }
 
 /*
- * The RtR frame of the 2007 proposal (HIST-16) is due. The queue pair is attached, so its
- * consumer may end it, or close: then what was posted before still waits for the frame.
+ * Wait for the RtR frame of the 2007 proposal (HIST-16). The queue pair is attached, so its
+ * consumer may end the wait. A consumer that closes does not, because requests posted before
+ * still wait for the frame.
  */
-static enum mpa_event rtr_progress(struct rnic_ep *ep, int *status)
+static enum mpa_event check_rtr(struct rnic_ep *ep, int *status)
 {
 	if (rnic_qp_state(ep->conn.qp) == IB_QPS_ERR)
 		return MPA_ON_CONSUMER_GONE;
-	return frame_progress(ep, status);
+	return check_frame(ep, status);
 }
 
-/* The queue pair knows best what to do with the stream, its deadline too. */
-static enum mpa_event operation_progress(struct rnic_ep *ep)
+/* The queue pair owns the stream and its deadline until it ends. */
+static enum mpa_event check_operation(struct rnic_ep *ep)
 {
 	if (!rnic_conn_ended(&ep->conn)) {
 		rnic_qp_kick(ep->conn.qp);
@@ -155,16 +157,16 @@ static enum mpa_event find_event(struct rnic_ep *ep, int *status)
 {
 	switch (ep->state) {
 	case MPA_CONNECTING:
-		return tcp_progress(ep, status);
+		return check_tcp(ep, status);
 	case MPA_WAIT_REPLY:
 	case MPA_WAIT_REQUEST:
-		return frame_progress(ep, status);
+		return check_frame(ep, status);
 	case MPA_WAIT_CONSUMER:
 		return rnic_startup_early(ep, status);
 	case MPA_WAIT_RTR:
-		return rtr_progress(ep, status);
+		return check_rtr(ep, status);
 	case MPA_OPERATING:
-		return operation_progress(ep);
+		return check_operation(ep);
 	case MPA_LINGER:
 		return rnic_linger_on(ep);
 	default:
@@ -173,11 +175,12 @@ static enum mpa_event find_event(struct rnic_ep *ep, int *status)
 }
 
 /*
- * Did somebody end it, or time? (For how long it lingers depends on what comes.)
+ * Apply ep->cut and the deadline. rnic_linger_on() tests the deadline of MPA_LINGER, because
+ * progress moves it. An eviction is applied after events of the socket.
  *
- * Return: yes, and it has.
+ * Return: true if the endpoint was ended.
  */
-static bool cut_short(struct rnic_ep *ep)
+static bool handle_cut(struct rnic_ep *ep)
 {
 	enum mpa_event cut = READ_ONCE(ep->cut);
 
@@ -188,7 +191,7 @@ static bool cut_short(struct rnic_ep *ep)
 }
 
 /**
- * rnic_startup_look() - what has happened to an endpoint, and what that demands
+ * rnic_startup_look() - derive the next event of an endpoint and apply it
  * @ep:	endpoint; the caller has a reference
  *
  * Context: rnic_startup_wq.
@@ -199,9 +202,9 @@ void rnic_startup_look(struct rnic_ep *ep)
 	enum mpa_event event;
 	int status = 0;
 
-	if (!cut_short(ep)) {
+	if (!handle_cut(ep)) {
 		event = find_event(ep, &status);
-		/* Who has to give way is heard before. */
+		/* An eviction comes last, because the Request may have arrived. */
 		if (!event)
 			event = READ_ONCE(ep->cut);
 		if (event)
@@ -210,7 +213,12 @@ void rnic_startup_look(struct rnic_ep *ep)
 	rnic_ep_unlock(ep, noio);
 }
 
-/* The work of an endpoint. */
+/**
+ * rnic_startup_work() - the work of an endpoint
+ * @work:	its conn.work; the reference of the queued work is dropped
+ *
+ * Context: rnic_startup_wq.
+ */
 void rnic_startup_work(struct work_struct *work)
 {
 	struct rnic_ep *ep = container_of(work, struct rnic_ep, conn.work);

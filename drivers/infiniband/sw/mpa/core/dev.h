@@ -36,8 +36,8 @@ struct rnic_mr;
 #define RNIC_MAX_MSG_SIZE	U32_MAX
 
 /*
- * For memory whose size or number user space or a peer decides. It is charged to the
- * cgroup of who causes it. When there is no more he is refused, and nobody is killed.
+ * For memory whose size or number user space or a peer decides. It is charged to the cgroup of
+ * the task. An allocation that fails returns an error, and the OOM killer does not run.
  */
 #define RNIC_GFP		(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
@@ -62,12 +62,12 @@ enum rnic_obj {
 };
 
 /**
- * struct rnic_settings - what an administrator may choose for a device
+ * struct rnic_settings - settings of a device
  * @crc:		ask the peer for CRCs
  * @markers:		ask the peer for Markers
  * @rev:		MPA revision of our Requests, 1 or 2
- * @rtr:		RTR types offered, set of MPA_RTR_*; who offers none takes all
- * @rtr_frame:		ask with, and take, an RtR frame at revision 1
+ * @rtr:		RTR types offered, set of MPA_RTR_*; 0 accepts all
+ * @rtr_frame:		request with, and accept, an RtR frame at revision 1
  * @startup_timeout_ms:	time for a whole startup, 100 to 600000
  * @request_timeout_ms:	time for a peer's Request, 100 to 600000
  * @keepalive_s:	idle seconds before TCP asks the peer; 0: as the sysctls say, -1: never
@@ -93,8 +93,8 @@ struct rnic_settings {
 
 /**
  * struct rnic_crowd - silent startups that have something in common
- * @eps:	them, who has been silent longest first
- * @n:		how many
+ * @eps:	the endpoints, longest silent first
+ * @n:		their number
  */
 struct rnic_crowd {
 	struct list_head eps;
@@ -103,10 +103,10 @@ struct rnic_crowd {
 
 /**
  * struct rnic_room - a device's room; under cm.ep_lock
- * @all:	who waits for the peer: for its Request, or for its close after a reject
+ * @all:	startups that wait for the peer's Request, or for its close after a reject
  * @from:	the same by source
- * @key:	of the hash of a source, which no peer can guess
- * @asked:	how many wait for their program
+ * @key:	secret key of the hash of a source
+ * @asked:	number of startups that wait for their program
  */
 struct rnic_room {
 	struct rnic_crowd all;
@@ -116,13 +116,13 @@ struct rnic_room {
 };
 
 /**
- * struct rnic_cm_dev - the connection manager's room in a device
+ * struct rnic_cm_dev - the connection manager's part of a device
  * @ep_lock:	protects @eps and @room
  * @eps:	endpoints of this device
  * @room:	responders in startup
- * @asked:	requests that rdma_cm has and did not answer; the struct stays as long
+ * @asked:	requests that rdma_cm has not answered, which keep the struct
  * @requests:	endpoints that wait for the consumer, by the number iw_cm has
- * @next_id:	where the search for such a number goes on
+ * @next_id:	start of the search for a free id
  * @idle:	woken when @eps becomes empty
  */
 struct rnic_cm_dev {
@@ -140,7 +140,7 @@ struct rnic_cm_dev {
  * @ibdev:	what ib_core sees; allocated with it
  * @node:	entry in the list of all devices, which has a reference to the struct
  *		(not the registration) until the device is reaped
- * @dead:	taken down, only the struct is left
+ * @dead:	unregistered, only the struct is left
  * @maker:	the task that is registering it, else NULL
  * @unregister:	work that takes it down when @ndev goes, with a reference to the struct
  * @ndev:	the network device, NULL once that or we are gone; read under RCU,
@@ -149,17 +149,17 @@ struct rnic_cm_dev {
  * @net:	namespace of @ndev; no reference: valid while @ndev is there
  * @ifindex:	of @ndev, constant
  * @gid_lock:	protects @gid
- * @gid:	the one GID, what rdma_cm finds in @ndev; changed under RTNL
- * @tagged:	the GID has a tag of ours, for @ndev has no MAC, or another device the same;
- *		under RTNL
+ * @gid:	the only GID, which rdma_cm reads from @ndev; changed under RTNL
+ * @tagged:	the GID has our tag, because @ndev has no MAC, or another device has the same
+ *		MAC; under RTNL
  * @speed:	enum ib_port_speed, as of the last link event
  * @width:	enum ib_port_width, as of the last link event
  * @port_state:	enum ib_port_state last reported by an event; under RTNL
  * @qps:	QPN to struct rnic_qp
  * @mrs:	STag index to struct rnic_mr, read under RCU
- * @mr_epoch:	regions that were deregistered
- * @streams:	connections that there were, for their numbers
- * @dma_mr:	stands for the local DMA lkey (0) of kernel consumers
+ * @mr_epoch:	number of deregistrations
+ * @streams:	number of connections so far, which numbers them
+ * @dma_mr:	region of the local DMA lkey (0) of kernel consumers
  * @set:	settings
  * @stats:	counters
  * @num:	objects in existence, by enum rnic_obj
@@ -204,28 +204,29 @@ static inline struct rnic_dev *rnic_dev(const struct ib_device *ibdev)
 }
 
 /**
- * rnic_dev_made_here() - do we run on behalf of the device's registration?
+ * rnic_dev_made_here() - test for the task that registers the device
  * @dev:	the device
  *
- * Return: true within ib_register_device(), where each client of ib_core first sees it.
+ * Context: process.
+ * Return: true within ib_register_device(), where the clients of ib_core first see the device.
  */
 static inline bool rnic_dev_made_here(const struct rnic_dev *dev)
 {
 	return READ_ONCE(dev->maker) == current;
 }
 
-/* Does a PD belong to the kernel? */
+/* True for the PD of a kernel consumer. */
 static inline bool rnic_pd_is_kernel(const struct ib_pd *pd)
 {
 	return rdma_is_kernel_res(&pd->res);
 }
 
 /**
- * rnic_dev_netdev() - the network device
+ * rnic_dev_netdev() - get the network device
  * @dev:	the device
  *
  * Context: any.
- * Return: the network device, for dev_put(), or NULL when it is gone.
+ * Return: the network device with a reference, or NULL if it is gone.
  */
 static inline struct net_device *rnic_dev_netdev(struct rnic_dev *dev)
 {

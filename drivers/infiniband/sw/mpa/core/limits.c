@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How many objects of each kind a device may have.
+ * Limits on the objects of a device.
  */
 #include "core/dev.h"
 
@@ -18,7 +18,8 @@ static const int limits[RNIC_OBJ_N] = {
  * @dev:	the device
  * @obj:	its kind
  *
- * Return: false when there are as many as there may be.
+ * Context: any.
+ * Return: false at the limit.
  */
 bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj)
 {
@@ -26,9 +27,11 @@ bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj)
 }
 
 /**
- * rnic_dev_uncharge() - an object is gone
+ * rnic_dev_uncharge() - undo rnic_dev_charge()
  * @dev:	the device
  * @obj:	its kind
+ *
+ * Context: any.
  */
 void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj)
 {

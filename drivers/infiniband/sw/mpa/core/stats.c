@@ -51,11 +51,12 @@ static const struct rdma_stat_desc stat_descs[] = {
 static_assert(ARRAY_SIZE(stat_descs) == RNIC_STAT_N);
 
 /**
- * rnic_stats_alloc_port() - what counters a port has
+ * rnic_stats_alloc_port() - ib_device_ops.alloc_hw_port_stats
  * @ibdev:	the device
  * @port:	its port
  *
- * Return: room for their values, freed by ib_core; NULL without memory.
+ * Context: process.
+ * Return: the counters' names and values, freed by ib_core; NULL without memory.
  */
 struct rdma_hw_stats *rnic_stats_alloc_port(struct ib_device *ibdev, u32 port)
 {
@@ -63,13 +64,14 @@ struct rdma_hw_stats *rnic_stats_alloc_port(struct ib_device *ibdev, u32 port)
 }
 
 /**
- * rnic_stats_get() - read the counters
+ * rnic_stats_get() - ib_device_ops.get_hw_stats
  * @ibdev:	the device
- * @stats:	room for the values
- * @port:	its port; 0 asks for counters of the device, there are none
- * @index:	which one is wanted; all are read
+ * @stats:	set to the values
+ * @port:	its port; 0 is the device, which has no counters
+ * @index:	counter wanted; all are read
  *
- * Return: how many were read, or -EINVAL.
+ * Context: process.
+ * Return: the number of counters read, or -EINVAL.
  */
 int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		   u32 port, int index)

@@ -29,19 +29,19 @@
  * @RNIC_STAT_STARTUPS_TIMEOUT: startups given up for time
  * @RNIC_STAT_STARTUPS_FALLBACK: asked again with MPA revision 1
  * @RNIC_STAT_STARTUPS_REJECTED: rejected, by either side
- * @RNIC_STAT_STARTUPS_EVICTED: silent peers that others had to make room for
- * @RNIC_STAT_PENDING_OVERFLOW: a call has to wait for room
- * @RNIC_STAT_BACKLOG_OVERFLOW: refused since a listener's backlog is full
+ * @RNIC_STAT_STARTUPS_EVICTED: silent startups that were ended to make room
+ * @RNIC_STAT_PENDING_OVERFLOW: times that pending connections had to wait for room
+ * @RNIC_STAT_BACKLOG_OVERFLOW: refused because a listener's backlog is full
  * @RNIC_STAT_CONN_RESET: connections that ended without a close
  * @RNIC_STAT_CQ_OVERFLOW: completions that found their CQ full
  * @RNIC_STAT_BAD_WQES: work requests refused when taken from a ring
  * @RNIC_STAT_DOORBELLS: doorbells rung by user space
- * @RNIC_STAT_TX_HELD: doorbells whose octets waited for more
+ * @RNIC_STAT_TX_HELD: doorbells whose bytes waited for more
  * @RNIC_STAT_N: number of counters
  *
  * The two message blocks are in the order of the RDMAP opcodes, so that
  * RNIC_STAT_TX_MSG + opcode is the counter of that opcode. A message is counted
- * when its last octet was encoded or placed.
+ * when its last byte was encoded or placed.
  */
 enum rnic_stat {
 	RNIC_STAT_TX_FPDUS,

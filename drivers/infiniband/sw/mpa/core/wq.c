@@ -8,15 +8,14 @@
 
 struct workqueue_struct *rnic_wq;
 /*
- * Startups, one at a time: calls leave and are reported in the order in which they were
- * made. perftest pairs its queue pairs by that order, and mixes them up in any other.
- * Without a high priority: iw_cm, which has the next turn, has none, and its workers take
- * over without a switch.
+ * Startups run one at a time, so that connections are opened and reported in the order of the
+ * program's requests. perftest relies on that order to pair its queue pairs. The priority is
+ * normal, because iw_cm's workers, which run next, have the same and take over without a switch.
  */
 struct workqueue_struct *rnic_startup_wq;
 
 /**
- * rnic_wq_init() - make the work queues
+ * rnic_wq_init() - allocate the work queues
  *
  * Context: process; module start.
  * Return: 0, or -ENOMEM.

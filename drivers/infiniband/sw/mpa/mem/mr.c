@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Access to memory regions: from an STag, a range and the rights needed to the memory,
- * and the two ways a region stops being accessible.
+ * Access to memory regions by STag, and invalidation. Registration and deregistration are in
+ * mr_reg.c.
  *
- * An access holds a reference, with softirqs off, while the octets of a burst are
- * copied: it never sleeps and never lasts long. Deregistration waits for the last
- * one in its sleep. Invalidation, which happens in softirq too, spins: the accesses
- * it waits for run on other CPUs, cannot be interrupted by it, and wait for nobody,
- * for who invalidates or registers has ended his own access before. It waits for no others:
- * nobody begins one while the region is not valid, and nobody makes it valid meanwhile.
+ * An access holds a reference, with softirqs off, while the bytes of a burst are copied. It
+ * never sleeps. Deregistration sleeps until the last access ends.
  *
- * How regions come to be is in mr_reg.c.
+ * Invalidation spins instead, because it also runs in softirq. The spin is bounded: the
+ * accesses run on other CPUs with softirqs off and wait for nothing, because each caller
+ * that invalidates or registers ends its own access first. No new access begins while the
+ * region is not valid, and mr->lock keeps REG_MR from making it valid during the spin.
  */
 #include <linux/bottom_half.h>
 #include <linux/rcupdate.h>
@@ -20,10 +19,11 @@
 #include "mem/mr.h"
 
 /*
- * Mostly it is the region of the last time. It may be gone only if one was deregistered
- * since; and if that happens now, it is freed when we are out of here: RCU.
+ * Fast path: reuse the region found last if none was deregistered since (mr_epoch is
+ * unchanged). A concurrent deregistration frees it only after an RCU grace period, which
+ * cannot end while softirqs are off here.
  */
-static struct rnic_mr *find(struct rnic_mem *mem, u32 stag, int access)
+static struct rnic_mr *find_region(struct rnic_mem *mem, u32 stag, int access)
 {
 	struct rnic_known *known = &mem->known[!access];
 	/* Before the search. Pairs with rnic_mr_dereg(). */
@@ -36,23 +36,23 @@ static struct rnic_mr *find(struct rnic_mem *mem, u32 stag, int access)
 	return known->mr;
 }
 
-/* STag 0 is kernel consumers' key to all memory, for local access only. */
-static struct rnic_mr *lookup(struct rnic_mem *mem, u32 stag, int access)
+/* STag 0 is the key of kernel consumers to all memory, for local access only. */
+static struct rnic_mr *choose_region(struct rnic_mem *mem, u32 stag, int access)
 {
 	if (stag)
-		return find(mem, stag, access);
+		return find_region(mem, stag, access);
 	if (rnic_pd_is_kernel(mem->pd) && !(access & RNIC_REMOTE_RIGHTS))
 		return mem->dev->dma_mr;
 	return NULL;
 }
 
-/* Is it an address by which the kernel knows memory? That may be not mapped all the same. */
+/* True if @addr is in the kernel's linear map. The page may still be unmapped. */
 static bool is_memory(u64 addr)
 {
 	return virt_addr_valid((void *)(uintptr_t)addr);
 }
 
-static bool can_be_read(u64 addr)
+static bool is_readable(u64 addr)
 {
 	u8 byte;
 
@@ -60,18 +60,18 @@ static bool can_be_read(u64 addr)
 }
 
 /*
- * May a peer name these addresses by the key to all memory? There has to be memory at both
- * ends. What is in between, or not to be written to, is found when it is copied.
+ * Check a range that a peer names with the key to all memory: both ends must be readable.
+ * Holes in between and read-only pages make the copy fail later.
  */
 static enum rnic_mr_fault check_peer_address(u64 addr, u32 len)
 {
-	return can_be_read(addr) && can_be_read(addr + max(len, 1U) - 1) ? RNIC_MR_OK :
+	return is_readable(addr) && is_readable(addr + max(len, 1U) - 1) ? RNIC_MR_OK :
 		RNIC_MR_BOUNDS;
 }
 
-/* In the order of RFC 5040 section 5.2: the first that fails is reported. */
-static enum rnic_mr_fault check(const struct rnic_mem *mem, const struct rnic_mr *mr,
-				u32 stag, u64 addr, u32 len, int access)
+/* In the order of RFC 5040 section 5.2, because the first failure is the one reported. */
+static enum rnic_mr_fault check_access(const struct rnic_mem *mem, const struct rnic_mr *mr,
+				       u32 stag, u64 addr, u32 len, int access)
 {
 	u64 off;
 
@@ -93,64 +93,66 @@ static enum rnic_mr_fault check(const struct rnic_mem *mem, const struct rnic_mr
 }
 
 /*
- * Have an access to the region of @stag, valid or invalidated at this moment. With softirqs
- * off it is not freed between the search and the reference (RCU). Of one that was not valid
- * before there is no reference, because who invalidates may be waiting for the last.
+ * Take a reference to the region of @stag and leave softirqs off. RCU keeps the region from
+ * being freed between the search and the reference. Take none if it is already invalid,
+ * because an invalidation may be spinning until the last reference goes; check_access()
+ * tests again for one that runs now.
  */
-static bool reach(struct rnic_mem *mem, u32 stag, int access)
+static bool begin_access(struct rnic_mem *mem, u32 stag, int access)
 {
 	struct rnic_mr *mr;
 
 	local_bh_disable();
-	mr = lookup(mem, stag, access);
+	mr = choose_region(mem, stag, access);
 	if (!mr || !READ_ONCE(mr->valid) || !refcount_inc_not_zero(&mr->refs)) {
 		local_bh_enable();
 		return false;
 	}
 	mem->mr = mr;
-	/* Count, then look: pairs with look after invalidating. */
+	/* Take the reference before reading mr->valid; pairs with invalidate_region(). */
 	smp_mb__after_atomic();
 	return true;
 }
 
 /**
- * rnic_mr_get() - start an access to memory, or go on with one
+ * rnic_mr_get() - start or continue an access to memory
  * @mem:	the queue pair's memory
  * @stag:	STag, local or remote
- * @addr:	address (tagged offset) of the first octet
- * @len:	octets; with 0 the STag is checked all the same
+ * @addr:	address (tagged offset) of the first byte
+ * @len:	bytes; 0 still checks the STag
  * @access:	IB_ACCESS_* rights needed, all of them; 0 for local reading
  *
- * On success @mem->mr is the region, and softirqs are off until rnic_mr_put(): do not sleep.
- * What was allowed is looked at each time, only the way to the region is shortened. Softirq
- * and process context, interrupts enabled, the queue pair's data path the caller's.
+ * On success @mem->mr is the region, and softirqs stay off until rnic_mr_put(). The rights and
+ * bounds are checked at each call (RFC 5040 section 5.2); an access to the same STag only
+ * saves the search.
  *
- * Return: RNIC_MR_OK, or what is wrong.
+ * Context: process or softirq, interrupts enabled, with the queue pair's data path.
+ * Return: RNIC_MR_OK, or the first check that failed.
  */
 enum rnic_mr_fault rnic_mr_get(struct rnic_mem *mem, u32 stag, u64 addr, u32 len, int access)
 {
 	enum rnic_mr_fault fault;
 
-	/* The region without an STag has other conditions: found anew each time. */
+	/* The region of STag 0 depends on @access: search each time. */
 	if (!mem->mr || !stag || READ_ONCE(mem->mr->stag) != stag) {
 		rnic_mr_put(mem);
-		if (!reach(mem, stag, access))
+		if (!begin_access(mem, stag, access))
 			return RNIC_MR_STAG;
 	}
-	fault = check(mem, mem->mr, stag, addr, len, access);
+	fault = check_access(mem, mem->mr, stag, addr, len, access);
 	if (fault)
 		rnic_mr_put(mem);
 	return fault;
 }
 
 /**
- * rnic_mr_write_wild() - copy to an address that a peer names
- * @addr:	first byte, in the range given to rnic_mr_get(), of a rnic_mr_is_wild()
- * @src:	what to copy
- * @len:	bytes of one page
+ * rnic_mr_write_wild() - copy to a kernel address that a peer names
+ * @addr:	first byte, in the range given to rnic_mr_get(), of a rnic_mr_is_wild() region
+ * @src:	source
+ * @len:	bytes; the range must not cross a page
  *
- * The page is memory, but may be not mapped, or read only. (copy_to_kernel_nofault() does
- * the same, but is not exported.)
+ * The page may be unmapped or read only. (copy_to_kernel_nofault() does the same, but is not
+ * exported.)
  *
  * Context: as for rnic_mr_get().
  * Return: 0, or -EFAULT with some bytes written.
@@ -177,9 +179,9 @@ fault:
 }
 
 /**
- * rnic_mr_read_wild() - copy from an address that a peer names
- * @addr:	first byte, in the range given to rnic_mr_get(), of a rnic_mr_is_wild()
- * @dst:	where to copy
+ * rnic_mr_read_wild() - copy from a kernel address that a peer names
+ * @addr:	first byte, in the range given to rnic_mr_get(), of a rnic_mr_is_wild() region
+ * @dst:	destination
  * @len:	bytes, in that range
  *
  * Context: as for rnic_mr_get().
@@ -199,8 +201,10 @@ int rnic_mr_read_wild(u64 addr, void *dst, u32 len)
 }
 
 /**
- * rnic_mr_end() - end the access
+ * rnic_mr_end() - end an access and enable softirqs
  * @mem:	the queue pair's memory, being accessed
+ *
+ * Context: as for rnic_mr_get().
  */
 void rnic_mr_end(struct rnic_mem *mem)
 {
@@ -209,7 +213,7 @@ void rnic_mr_end(struct rnic_mem *mem)
 	local_bh_enable();
 }
 
-static int fastreg(struct rnic_mr *mr, const struct rnic_mem *mem, u32 key, int access)
+static int set_fastreg(struct rnic_mr *mr, const struct rnic_mem *mem, u32 key, int access)
 {
 	u32 blk_off;
 	u64 room;
@@ -229,37 +233,36 @@ static int fastreg(struct rnic_mr *mr, const struct rnic_mem *mem, u32 key, int 
 	mr->stream = mem->stream;
 	mr->access = access;
 	WRITE_ONCE(mr->stag, key);
-	/* Pairs with the acquire in check(). */
+	/* Pairs with the acquire in check_access(). */
 	smp_store_release(&mr->valid, true);
 	return 0;
 }
 
 /**
  * rnic_mr_fastreg() - carry out a REG_MR work request
- * @mem:	the queue pair's memory; an access is ended
- * @ibmr:	region, its pages set by rnic_mr_map_sg(); it may be gone by now
+ * @mem:	the queue pair's memory; its access, if any, is ended
+ * @ibmr:	region, its pages set by rnic_mr_map_sg(); the consumer may have freed it
  * @key:	its new STag: the same index, a key of the consumer's choice
  * @access:	IB_ACCESS_* rights to grant
  *
- * Any context but hard interrupts.
- *
- * Return: 0, or -EINVAL when the region is gone, is not one of the protection domain for this
- * purpose, is valid already, or is not covered by its pages.
+ * Context: process or softirq, with the queue pair's data path.
+ * Return: 0, or -EINVAL if the region is gone, belongs to another protection domain, was not
+ * made by rnic_mr_alloc(), is already valid, or is longer than its pages.
  */
 int rnic_mr_fastreg(struct rnic_mem *mem, const struct ib_mr *ibmr, u32 key, int access)
 {
 	struct rnic_mr *mr;
 	int ret = -EINVAL;
 
-	/* Who invalidates waits for accesses with the lock held. */
+	/* rnic_mr_invalidate() holds mr->lock while it waits for accesses. */
 	rnic_mr_put(mem);
-	/* The struct is not freed meanwhile (RCU), and with a reference nor are the blocks. */
+	/* RCU keeps the struct, and a reference keeps the blocks. */
 	local_bh_disable();
 	mr = xa_load(&mem->dev->mrs, key >> 8);
 	if (mr && &mr->ibmr == ibmr) {
 		spin_lock(&mr->lock);
 		if (refcount_inc_not_zero(&mr->refs)) {
-			ret = fastreg(mr, mem, key, access);
+			ret = set_fastreg(mr, mem, key, access);
 			rnic_mr_drop(mr);
 		}
 		spin_unlock(&mr->lock);
@@ -269,16 +272,17 @@ int rnic_mr_fastreg(struct rnic_mem *mem, const struct ib_mr *ibmr, u32 key, int
 }
 
 /*
- * A peer may invalidate what is valid (RFC 5040, 7.2), was registered for it and grants it
- * something. Other peers of a protection domain must not (RFC 5042, 6.4.5).
+ * A peer may invalidate a region that is valid (RFC 5040 section 7.2), was registered on its
+ * own connection, and grants remote rights. Other peers of the protection domain must not
+ * (RFC 5042 section 6.4.5).
  */
-static bool peer_may(const struct rnic_mr *mr, const struct rnic_mem *mem)
+static bool peer_may_invalidate(const struct rnic_mr *mr, const struct rnic_mem *mem)
 {
 	return mr->valid && mr->stream == mem->stream && mr->access & RNIC_REMOTE_RIGHTS;
 }
 
-static int may_invalidate(const struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag,
-			  bool remote)
+static int check_invalidate(const struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag,
+			    bool remote)
 {
 	if (mr->stag != stag)
 		return -EINVAL;
@@ -286,18 +290,18 @@ static int may_invalidate(const struct rnic_mr *mr, const struct rnic_mem *mem, 
 		return -EPERM;
 	if (mr->kind != RNIC_MR_FAST)
 		return -EACCES;
-	return remote && !peer_may(mr, mem) ? -EACCES : 0;
+	return remote && !peer_may_invalidate(mr, mem) ? -EACCES : 0;
 }
 
-static int invalidate(struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag, bool remote)
+static int invalidate_region(struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag, bool remote)
 {
 	int ret;
 
-	/* With the lock nobody registers it anew, to be waited for too. */
+	/* The lock keeps REG_MR from making the region valid during the spin below. */
 	spin_lock(&mr->lock);
-	ret = may_invalidate(mr, mem, stag, remote);
+	ret = check_invalidate(mr, mem, stag, remote);
 	if (!ret) {
-		/* Invalidate, then look: pairs with rnic_mr_get(). */
+		/* Clear mr->valid before reading mr->refs; pairs with begin_access(). */
 		smp_store_mb(mr->valid, false);
 		while (refcount_read(&mr->refs) > 1)
 			cpu_relax();
@@ -308,17 +312,17 @@ static int invalidate(struct rnic_mr *mr, const struct rnic_mem *mem, u32 stag, 
 
 /**
  * rnic_mr_invalidate() - make an STag invalid
- * @mem:	the queue pair's memory; an access is ended
+ * @mem:	the queue pair's memory; its access, if any, is ended
  * @stag:	STag
- * @remote:	the peer asks for it
+ * @remote:	the peer asks for it (RFC 5040 section 7.2)
  *
- * When this returns no access goes on: it spins for those that did, each of which ends with
- * its burst, and for no others. Any context but hard interrupts. The consumer may
- * invalidate an STag that is not valid, through any queue pair of the protection domain; the
- * peer only a valid one, of a region whose REG_MR this connection carried.
+ * Spins until the accesses of other CPUs end, each with its burst. The consumer may invalidate
+ * an STag that is not valid, through any queue pair of the protection domain. The peer may
+ * invalidate only a valid one, of a region that was registered by a REG_MR of this connection.
  *
- * Return: 0; -EINVAL when there is no such STag; -EPERM when it is of another
- * PD; -EACCES when it cannot be invalidated.
+ * Context: process or softirq, with the queue pair's data path.
+ * Return: 0; -EINVAL if there is no such STag; -EPERM if it belongs to another PD; -EACCES if
+ * it cannot be invalidated.
  */
 int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote)
 {
@@ -326,11 +330,11 @@ int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote)
 	int ret = -EINVAL;
 
 	rnic_mr_put(mem);
-	/* It is not freed meanwhile: RCU. */
+	/* RCU keeps the struct. */
 	local_bh_disable();
 	mr = stag ? xa_load(&mem->dev->mrs, stag >> 8) : NULL;
 	if (mr)
-		ret = invalidate(mr, mem, stag, remote);
+		ret = invalidate_region(mr, mem, stag, remote);
 	local_bh_enable();
 	return ret;
 }

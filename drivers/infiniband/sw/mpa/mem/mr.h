@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Memory regions. Nothing outside mr.c (mr_reg.c included) knows what kind of
- * memory is behind an STag: it asks for a reference, then for the address of each piece.
+ * Memory regions. The other rooms do not know what kind of memory is behind an STag: they
+ * start an access with rnic_mr_get(), and ask for the address of each piece.
  */
 #ifndef _RNIC_MR_H
 #define _RNIC_MR_H
@@ -13,7 +13,7 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
-/* All memory has an address of the kernel's. */
+/* All memory has a kernel address, because ib_core maps nothing for DMA. */
 static_assert(IS_ENABLED(CONFIG_INFINIBAND_VIRT_DMA));
 
 struct rnic_dev;
@@ -23,8 +23,8 @@ struct rnic_dev;
 				 IB_ACCESS_REMOTE_ATOMIC)
 
 /**
- * enum rnic_mr_fault - why memory may not be touched
- * @RNIC_MR_OK:		it may
+ * enum rnic_mr_fault - why an access is refused
+ * @RNIC_MR_OK:		it is not
  * @RNIC_MR_STAG:	no such STag, wrong key, or not valid now
  * @RNIC_MR_ASSOC:	STag of another protection domain
  * @RNIC_MR_ACCESS:	right not granted
@@ -50,33 +50,31 @@ enum rnic_mr_kind {
  * struct rnic_mr - a memory region
  * @ibmr:	what ib_core sees; lkey and rkey are both the STag
  * @kind:	kind of memory, constant
- * @lock:	held by REG_MR and invalidation, so that who means the last STag does not
- *		invalidate the next, nor wait for its accesses; softirqs off
- * @valid:	may be accessed; changed by REG_MR and invalidation
+ * @lock:	held by REG_MR and invalidation, so that an invalidation of the old STag
+ *		does not affect the new one; taken with softirqs off
+ * @valid:	may be accessed; changed by REG_MR and invalidation under @lock
  * @stag:	STag with its current key
- * @stream:	rnic_mem.stream of the connection that carried the REG_MR: its peer may
- *		invalidate the region
+ * @stream:	rnic_mem.stream of the connection of the REG_MR; only its peer may invalidate
+ *		the region
  * @access:	IB_ACCESS_* granted
  * @base:	first address as peers and work requests name it
- * @len:	octets
+ * @len:	bytes
  * @blk_shift:	log2 of the size of each block
- * @blk_off:	octets of the first block before @base
+ * @blk_off:	bytes of the first block before @base
  * @nblk:	blocks in use
- * @max_blk:	room in @blk
+ * @max_blk:	size of @blk and @next
  * @blk:	memory in blocks of one size
- * @next:	blocks of the next REG_MR, set while the last one may be in use,
- *		kind RNIC_MR_FAST; room as in @blk
+ * @next:	blocks of the next REG_MR, kind RNIC_MR_FAST; separate from @blk, because the
+ *		consumer sets them while the region may be in use
  * @nnext:	blocks in @next
  * @next_shift:	log2 of their size
  * @umem:	pinned memory, kind RNIC_MR_USER
- * @refs:	one for being reachable, one per access going on
+ * @refs:	one while the STag can be found, one per access
  * @idle:	completed when @refs is 0
- * @rcu:	for freeing
+ * @rcu:	frees the struct
  *
- * Life: rnic_mr_get() takes a reference that is only held while octets of a burst
- * are copied, with softirqs off. Deregistering makes the STag unreachable, waits
- * for these references, and only then lets go of the memory; the struct itself
- * goes after an RCU grace period, for lookups that lost the race.
+ * Deregistration removes the STag, waits for the references of accesses, and then frees the
+ * memory. The struct is freed after an RCU grace period, because a lookup may still read it.
  */
 struct rnic_mr {
 	struct ib_mr ibmr;
@@ -103,9 +101,9 @@ struct rnic_mr {
 };
 
 /**
- * struct rnic_known - a region that need not be looked for again
- * @mr:		the region; without a reference, so there may be none any more
- * @epoch:	rnic_dev.mr_epoch when it was found: it is there while that is the same
+ * struct rnic_known - cache of one region lookup
+ * @mr:		the region, without a reference
+ * @epoch:	rnic_dev.mr_epoch at the lookup; @mr exists as long as that is unchanged
  */
 struct rnic_known {
 	struct rnic_mr *mr;
@@ -116,14 +114,14 @@ struct rnic_known {
  * struct rnic_mem - memory as a queue pair sees it
  * @dev:	its device
  * @pd:		its protection domain, or that of its shared receive queue while a receive from
- *		there is filled; each access is checked against it, also one that goes on
- * @stream:	number of the connection, unlike that of any other of the device
- * @mr:		region accessed last, with a reference and softirqs off, or NULL
- * @known:	regions found last: 0 for what needs a right, 1 to read from locally
+ *		there is filled; rnic_mr_get() checks each access against it
+ * @stream:	number of the connection, unique in the device
+ * @mr:		region being accessed, with a reference and softirqs off, or NULL
+ * @known:	regions found last: [0] with rights, [1] for local reading
  *
- * Neighbouring segments are mostly of one region, so the access to it lasts until
- * another is asked for, or rnic_mr_put(). That is at the end of a burst, before
- * anything that may sleep, and before an STag is invalidated.
+ * An access lasts until another region is accessed or rnic_mr_put() is called, because
+ * neighbouring segments mostly belong to one region. Call rnic_mr_put() at the end of a burst,
+ * before sleeping, and before invalidating an STag.
  */
 struct rnic_mem {
 	struct rnic_dev *dev;
@@ -139,15 +137,15 @@ int rnic_mr_write_wild(u64 addr, const u8 *src, u32 len);
 int rnic_mr_read_wild(u64 addr, void *dst, u32 len);
 
 /**
- * rnic_mr_is_wild() - does a peer name kernel addresses?
+ * rnic_mr_is_wild() - test for a region in which a peer names kernel addresses
  * @mr:		region being accessed
  * @access:	rights that were asked for
  *
- * With IB_PD_UNSAFE_GLOBAL_RKEY it may: the region is all memory. Not each address is
- * mapped, so such an access is by rnic_mr_read_wild() and rnic_mr_write_wild() only. The
- * consumer itself names what it has mapped.
+ * With IB_PD_UNSAFE_GLOBAL_RKEY the region is all memory. An address in it may be unmapped, so
+ * use rnic_mr_read_wild() and rnic_mr_write_wild() only. Local accesses need neither, because
+ * the consumer names only memory that it has mapped.
  *
- * Return: it does.
+ * Return: true if the peer does.
  */
 static inline bool rnic_mr_is_wild(const struct rnic_mr *mr, int access)
 {
@@ -155,13 +153,12 @@ static inline bool rnic_mr_is_wild(const struct rnic_mr *mr, int access)
 }
 
 /**
- * rnic_mr_at() - where octets of a region are
+ * rnic_mr_at() - kernel address of bytes in a region
  * @mr:		region being accessed
- * @addr:	the first, in the range given to rnic_mr_get()
- * @n:		how many are wanted, of that range, at least 1; set to how many of them
- *		are there in one piece
+ * @addr:	the first byte, in the range given to rnic_mr_get()
+ * @n:		bytes wanted, in that range, at least 1; reduced to those that are contiguous
  *
- * Return: their kernel address.
+ * Return: the kernel address.
  */
 static inline void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *n)
 {
@@ -177,9 +174,9 @@ static inline void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *n)
 /**
  * rnic_mr_read() - copy from a region
  * @mr:		region being accessed
- * @addr:	first octet, in the range given to rnic_mr_get()
- * @dst:	where to copy
- * @len:	octets, in that range
+ * @addr:	first byte, in the range given to rnic_mr_get()
+ * @dst:	destination
+ * @len:	bytes, in that range
  */
 static inline void rnic_mr_read(const struct rnic_mr *mr, u64 addr, void *dst, u32 len)
 {
@@ -193,7 +190,7 @@ static inline void rnic_mr_read(const struct rnic_mr *mr, u64 addr, void *dst, u
 	}
 }
 
-/* End the access, if there is one. */
+/* End the access, if there is one. Context: as for rnic_mr_get(). */
 static inline void rnic_mr_put(struct rnic_mem *mem)
 {
 	if (mem->mr)
@@ -213,7 +210,7 @@ int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		   unsigned int *off);
 int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata);
 
-/* Drop a reference. Whoever takes the region down waits for the last. */
+/* Drop a reference. rnic_mr_dereg() waits for the last. Context: any. */
 static inline void rnic_mr_drop(struct rnic_mr *mr)
 {
 	if (refcount_dec_and_test(&mr->refs))

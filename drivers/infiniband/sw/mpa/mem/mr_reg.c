@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How memory regions come to be. There are three kinds: user memory, pinned by
- * ib_umem; all of the kernel's memory, by address; and pages a kernel consumer
- * names with a work request.
+ * Registration and deregistration of memory regions. There are three kinds: user memory,
+ * pinned by ib_umem; all kernel memory, by address; and pages that a kernel consumer names
+ * with a REG_MR work request.
  *
- * Memory is kept as blocks of one size, the largest the pages allow, so that an
- * access finds its block by a shift. Our device has no DMA: what ib_core calls
- * a DMA address is a kernel virtual address.
+ * A region is a list of blocks of one size, the largest that its pages allow, so that an
+ * access finds its block by a shift. The device does no DMA: a DMA address of ib_core is a
+ * kernel virtual address here.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -20,14 +20,14 @@
 #include "core/dev.h"
 #include "mem/mr.h"
 
-/* Of the 2^24 indexes of STags one in sixteen is used at most: a free one is soon drawn. */
+/* At most one of sixteen STag indexes is in use, so a random draw soon finds a free one. */
 static_assert(16 * RNIC_MAX_MR <= BIT(24));
 
-/* Block sizes a region may be kept in. */
+/* Block sizes that a region may have. */
 #define BLOCK_SIZES	GENMASK(30, PAGE_SHIFT)
 
-/* kvcalloc() gives 2 GiB at most, which is the blocks of 512 GiB. Says nothing if it fails. */
-static struct bio_vec *blocks_alloc(u32 num)
+/* kvcalloc() refuses more than 2 GiB, which is the blocks of 512 GiB. RNIC_GFP does not warn. */
+static struct bio_vec *alloc_blocks(u32 num)
 {
 	if (num <= INT_MAX / sizeof(struct bio_vec))
 		return kvcalloc(num, sizeof(struct bio_vec), RNIC_GFP);
@@ -48,16 +48,14 @@ static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
 	init_completion(&mr->idle);
 	if (!max_blk)
 		return mr;
-	mr->blk = blocks_alloc(max_blk);
+	mr->blk = alloc_blocks(max_blk);
 	if (mr->blk)
 		return mr;
 	kfree(mr);
 	return NULL;
 }
 
-/*
- * Nobody accesses it or can find it any more. Process context, because unpinning may sleep.
- */
+/* The STag cannot be found and has no access. Context: process, because unpinning may sleep. */
 static void free_region(struct rnic_mr *mr)
 {
 	if (mr->umem)
@@ -68,12 +66,11 @@ static void free_region(struct rnic_mr *mr)
 }
 
 /*
- * Give the region an STag and make it reachable. All 32 bits, 24 of index and 8 of key, are
- * drawn at random, because a peer that sees STags of its own must not learn others from
- * them. An STag that is gone comes back as seldom as any other is drawn. Index 0 is for
+ * Give the region an STag and make it reachable. The 24 bits of index and 8 of key are
+ * random, because a peer must not guess other STags from its own. Index 0 is reserved for
  * STag 0, the local DMA key.
  */
-static int publish(struct rnic_dev *dev, struct rnic_mr *mr)
+static int publish_region(struct rnic_dev *dev, struct rnic_mr *mr)
 {
 	int ret;
 
@@ -88,8 +85,8 @@ static int publish(struct rnic_dev *dev, struct rnic_mr *mr)
 	return ret;
 }
 
-/* Charge and publish; on failure the region is freed. */
-static struct ib_mr *finish(struct ib_pd *pd, struct rnic_mr *mr)
+/* Charge and publish a region; free it on failure. */
+static struct ib_mr *finish_region(struct ib_pd *pd, struct rnic_mr *mr)
 {
 	struct rnic_dev *dev = rnic_dev(pd->device);
 	int ret = -ENOMEM;
@@ -97,7 +94,7 @@ static struct ib_mr *finish(struct ib_pd *pd, struct rnic_mr *mr)
 	mr->ibmr.device = pd->device;
 	mr->ibmr.pd = pd;
 	if (rnic_dev_charge(dev, RNIC_OBJ_MR)) {
-		ret = publish(dev, mr);
+		ret = publish_region(dev, mr);
 		if (!ret)
 			return &mr->ibmr;
 		rnic_dev_uncharge(dev, RNIC_OBJ_MR);
@@ -115,11 +112,12 @@ static void set_all_memory(struct rnic_mr *mr, int access)
 }
 
 /**
- * rnic_mr_get_dma() - a region of all kernel memory
+ * rnic_mr_get_dma() - ib_device_ops.get_dma_mr: register all kernel memory
  * @pd:		protection domain of a kernel consumer
  * @access:	IB_ACCESS_* rights to grant
  *
- * Return: the region or an ERR_PTR().
+ * Context: process.
+ * Return: the region; ERR_PTR() of -EPERM for a user's @pd, or -ENOMEM.
  */
 struct ib_mr *rnic_mr_get_dma(struct ib_pd *pd, int access)
 {
@@ -131,7 +129,7 @@ struct ib_mr *rnic_mr_get_dma(struct ib_pd *pd, int access)
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	set_all_memory(mr, access);
-	return finish(pd, mr);
+	return finish_region(pd, mr);
 }
 
 static void set_block(struct bio_vec *blk, u64 addr, u32 size)
@@ -144,10 +142,9 @@ static void set_block(struct bio_vec *blk, u64 addr, u32 size)
 }
 
 /*
- * Blocks begin where the user address is a multiple of their size, the first before the
- * memory, maybe. One that an entry of the list begins may go on in the next, which is then
- * right behind it. (The block iterator of ib_core does not follow blocks there in older
- * kernels.)
+ * A block begins where the user address is a multiple of the block size, so the first may
+ * begin before the memory. A block may continue in the next entry of the list, which is then
+ * contiguous with this one. (ib_core's block iterator gets that wrong in older kernels.)
  */
 static void set_blocks(struct rnic_mr *mr, struct ib_umem *umem, unsigned long size)
 {
@@ -163,13 +160,13 @@ static void set_blocks(struct rnic_mr *mr, struct ib_umem *umem, unsigned long s
 	}
 }
 
-/* Cut pinned memory into blocks. */
-static struct rnic_mr *mr_of_umem(struct ib_umem *umem)
+/* Split pinned memory into blocks. */
+static struct rnic_mr *split_umem(struct ib_umem *umem)
 {
 	unsigned long size;
 	struct rnic_mr *mr;
 
-	/* Blocks as seen from user addresses: any iova will do. */
+	/* Blocks are aligned to user addresses, so any iova will do. */
 	size = ib_umem_find_best_pgsz(umem, BLOCK_SIZES, umem->address);
 	if (!size)
 		return ERR_PTR(-EINVAL);
@@ -183,12 +180,12 @@ static struct rnic_mr *mr_of_umem(struct ib_umem *umem)
 	return mr;
 }
 
-static struct rnic_mr *pin(struct ib_pd *pd, u64 start, u64 len, int access)
+static struct rnic_mr *pin_region(struct ib_pd *pd, u64 start, u64 len, int access)
 {
 	struct ib_umem *umem;
 	struct rnic_mr *mr;
 
-	/* Nothing to pin: only good for accesses of 0 octets. */
+	/* An empty region is valid for accesses of 0 bytes only. */
 	if (!len)
 		return mr_alloc(RNIC_MR_USER, 0) ?: ERR_PTR(-ENOMEM);
 	if (start != (unsigned long)start || len != (size_t)len)
@@ -196,7 +193,7 @@ static struct rnic_mr *pin(struct ib_pd *pd, u64 start, u64 len, int access)
 	umem = compat_umem_get(pd->device, start, len, access);
 	if (IS_ERR(umem))
 		return ERR_CAST(umem);
-	mr = mr_of_umem(umem);
+	mr = split_umem(umem);
 	if (IS_ERR(mr))
 		ib_umem_release(umem);
 	return mr;
@@ -206,10 +203,11 @@ static struct rnic_mr *pin(struct ib_pd *pd, u64 start, u64 len, int access)
  * rnic_mr_reg_user() - register user memory
  * @pd:		protection domain
  * @start:	user address
- * @len:	octets
+ * @len:	bytes
  * @iova:	address by which work requests and peers name @start
  * @access:	IB_ACCESS_* rights to grant
  *
+ * Context: process.
  * Return: the region or an ERR_PTR().
  */
 struct ib_mr *rnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access)
@@ -218,23 +216,24 @@ struct ib_mr *rnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 len, u64 iova, i
 
 	if (iova + len < iova)
 		return ERR_PTR(-EINVAL);
-	mr = pin(pd, start, len, access);
+	mr = pin_region(pd, start, len, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mr->base = iova;
 	mr->len = len;
 	mr->access = access;
 	mr->valid = true;
-	return finish(pd, mr);
+	return finish_region(pd, mr);
 }
 
 /**
- * rnic_mr_alloc() - a region for REG_MR work requests
+ * rnic_mr_alloc() - ib_device_ops.alloc_mr: make a region for REG_MR work requests
  * @pd:		protection domain of a kernel consumer
  * @type:	IB_MR_TYPE_MEM_REG
- * @max_sg:	pages it must hold
+ * @max_sg:	most pages of a registration
  *
- * Return: the region, not valid yet, or an ERR_PTR().
+ * Context: process.
+ * Return: the region, not valid yet; ERR_PTR() of -EOPNOTSUPP, -EINVAL or -ENOMEM.
  */
 struct ib_mr *rnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 {
@@ -253,7 +252,7 @@ struct ib_mr *rnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 		free_region(mr);
 		return ERR_PTR(-ENOMEM);
 	}
-	return finish(pd, mr);
+	return finish_region(pd, mr);
 }
 
 static int add_page(struct ib_mr *ibmr, u64 addr)
@@ -267,18 +266,19 @@ static int add_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /**
- * rnic_mr_map_sg() - set the pages of a region before a REG_MR
- * @ibmr:	the region; it may still be valid, for consumers post its invalidation
+ * rnic_mr_map_sg() - ib_device_ops.map_mr_sg: set the pages of the next REG_MR
+ * @ibmr:	the region; may still be valid, because consumers post its invalidation
  *		together with the REG_MR
- * @sg:		memory, mapped for DMA, that is: by kernel address
+ * @sg:		memory, mapped for DMA, which here means by kernel address
  * @nents:	its entries
  * @off:	offset into the first, may be NULL
  *
- * The consumer tells the peer the region's iova, so that must not be the address of the
- * memory in the kernel: it is the offset in the first page. A consumer may set the bits above
- * that to what it likes before the REG_MR, as NFS does.
+ * The iova becomes the offset in the first page, and not a kernel address, because the
+ * consumer sends it to the peer. The consumer may set the higher bits before the REG_MR, as
+ * NFS does.
  *
- * Return: how many entries are covered, or a negative errno.
+ * Context: process or softirq; the consumer calls it for one region at a time.
+ * Return: the number of entries covered, or -errno.
  */
 int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		   unsigned int *off)
@@ -296,16 +296,15 @@ int rnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 }
 
 /**
- * rnic_mr_dereg() - take a region down
+ * rnic_mr_dereg() - ib_device_ops.dereg_mr
  * @ibmr:	the region
  * @udata:	unused
  *
- * Out of reach first: no new access, also by those who found it before. Then wait for
- * the accesses going on. Then nobody touches the memory any more and it can go. A lookup
- * may still be looking at the struct, and leaves with the RCU grace period.
+ * Removes the STag, so that no new access begins; a new epoch makes each queue pair forget
+ * the region. Then waits for accesses, and frees the memory. The struct follows after an RCU
+ * grace period.
  *
- * Process context.
- *
+ * Context: process.
  * Return: 0.
  */
 int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
@@ -314,7 +313,7 @@ int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct rnic_dev *dev = rnic_dev(ibmr->device);
 
 	xa_erase(&dev->mrs, mr->stag >> 8);
-	/* Out of reach, then the next epoch: pairs with find_region(). */
+	/* Remove the STag before the epoch changes; pairs with find_region(). */
 	smp_mb__before_atomic();
 	atomic64_inc(&dev->mr_epoch);
 	rnic_mr_drop(mr);
@@ -328,11 +327,12 @@ int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
  * rnic_mr_dev_init() - prepare a device for memory regions
  * @dev:	the device, not registered yet
  *
+ * Context: process.
  * Return: 0 or -ENOMEM.
  */
 int rnic_mr_dev_init(struct rnic_dev *dev)
 {
-	/* Random indexes take up to a node of the xarray each: who registers is charged. */
+	/* A random index may take an xarray node of its own, so charge the caller's cgroup. */
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	dev->dma_mr = mr_alloc(RNIC_MR_DMA, 0);
 	if (!dev->dma_mr)
@@ -343,7 +343,9 @@ int rnic_mr_dev_init(struct rnic_dev *dev)
 
 /**
  * rnic_mr_dev_exit() - undo rnic_mr_dev_init()
- * @dev:	the device; ib_core has seen to it that no region is left
+ * @dev:	the device, without regions of consumers
+ *
+ * Context: process.
  */
 void rnic_mr_dev_exit(struct rnic_dev *dev)
 {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Scatter/gather lists. Each step checks the SGEs it touches again: a region
- * may be deregistered while a message is on its way.
+ * Scatter/gather lists. Each step checks its SGEs again, because a region may be deregistered
+ * in the middle of a message.
  */
 #include "core/dev.h"
 #include "mem/sgl.h"
 
 /**
- * rnic_sgl_check() - may all of the list be accessed, at this moment?
+ * rnic_sgl_check() - check that the whole list can be accessed now
  * @mem:	the queue pair's memory
  * @sgl:	the list, from any position
  * @access:	IB_ACCESS_* rights needed; 0 for reading
  *
- * SGEs of no octets are not looked at. Context as for rnic_mr_get().
+ * Skips SGEs of length 0.
  *
- * Return: RNIC_MR_OK, or what is wrong.
+ * Context: as for rnic_mr_get().
+ * Return: RNIC_MR_OK, or the first check that failed.
  */
 enum rnic_mr_fault rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *sgl, int access)
 {
@@ -30,8 +31,8 @@ enum rnic_mr_fault rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *s
 	return fault;
 }
 
-/* Octets the next step can take from one SGE; moves past empty ones. */
-static u32 next_piece(struct rnic_sgl *sgl, u32 n)
+/* Skip empty SGEs. Return: bytes that the next step can take from one SGE. */
+static u32 find_piece(struct rnic_sgl *sgl, u32 n)
 {
 	while (sgl->off == sgl->sge[sgl->cur].len) {
 		sgl->cur++;
@@ -68,7 +69,7 @@ walk_list(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, int access, rnic_fi
 	if (n > sgl->left)
 		return -EMSGSIZE;
 	for (; n; n -= piece) {
-		piece = next_piece(sgl, n);
+		piece = find_piece(sgl, n);
 		ret = fill_piece(mem, sgl, piece, access, fill, src);
 		if (ret)
 			return ret;
@@ -76,7 +77,7 @@ walk_list(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, int access, rnic_fi
 	return 0;
 }
 
-/* @src is where to copy to, and moves on. */
+/* A rnic_fill_fn. @src points to the destination, which it advances. */
 static int copy_out(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
 {
 	u8 **dst = src;
@@ -87,15 +88,14 @@ static int copy_out(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
 }
 
 /**
- * rnic_sgl_copy_from() - gather the next octets
+ * rnic_sgl_copy_from() - gather the next bytes
  * @mem:	the queue pair's memory
- * @sgl:	the list; moves on by @n
- * @dst:	where to copy them
- * @n:		how many
+ * @sgl:	the list; advanced by @n
+ * @dst:	destination
+ * @n:		bytes
  *
- * Context as for rnic_mr_get().
- *
- * Return: 0; -EACCES; -EMSGSIZE when fewer octets are left.
+ * Context: as for rnic_mr_get().
+ * Return: 0; -EACCES; -EMSGSIZE if fewer bytes are left.
  */
 int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n)
 {
@@ -105,17 +105,17 @@ int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u3
 }
 
 /**
- * rnic_sgl_fill() - scatter the next octets
+ * rnic_sgl_fill() - scatter the next bytes
  * @mem:	the queue pair's memory
- * @sgl:	the list; moves on by @n
- * @n:		how many
+ * @sgl:	the list; advanced by @n
+ * @n:		bytes
  * @fill:	writes them, piece by piece
  * @src:	passed to @fill
  *
- * Context as for rnic_mr_get(). When this fails some octets may be written.
+ * On failure some bytes may be written.
  *
- * Return: 0; -EACCES; -EMSGSIZE when there is room for fewer octets; what @fill
- * returned.
+ * Context: as for rnic_mr_get().
+ * Return: 0; -EACCES; -EMSGSIZE if fewer bytes are left in the list; an error of @fill.
  */
 int rnic_sgl_fill(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, rnic_fill_fn fill,
 		  void *src)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A work request's scatter/gather list, walked from its first octet to its
- * last in as many steps as there are segments on the wire.
+ * The scatter/gather list of a work request, and a cursor that advances by one segment of the
+ * wire at a time.
  */
 #ifndef _RNIC_SGL_H
 #define _RNIC_SGL_H
@@ -16,7 +16,7 @@
 /**
  * struct rnic_sge - a piece of local memory
  * @addr:	address in the region of @lkey
- * @len:	octets
+ * @len:	bytes
  * @lkey:	STag
  */
 struct rnic_sge {
@@ -29,9 +29,9 @@ struct rnic_sge {
  * struct rnic_sgl - a list and a position in it
  * @sge:	the list; the owner keeps it alive
  * @num:	its length
- * @cur:	SGE the next octet is in
- * @off:	offset of the next octet in it
- * @left:	octets from here to the end
+ * @cur:	SGE of the next byte
+ * @off:	offset of the next byte in it
+ * @left:	bytes from here to the end
  */
 struct rnic_sgl {
 	const struct rnic_sge *sge;
@@ -42,24 +42,24 @@ struct rnic_sgl {
 };
 
 /**
- * typedef rnic_fill_fn - writes the next octets of a source
+ * typedef rnic_fill_fn - writes the next bytes of a source
  * @src:	the source, as given to rnic_sgl_fill()
  * @mr:		region to write to, being accessed
  * @addr:	where in it
- * @n:		octets, at least 1
+ * @n:		bytes, at least 1
  *
  * Called with softirqs off; must not sleep.
  *
- * Return: 0, or a negative errno that rnic_sgl_fill() hands back.
+ * Return: 0, or -errno, which rnic_sgl_fill() returns.
  */
 typedef int (*rnic_fill_fn)(void *src, const struct rnic_mr *mr, u64 addr, u32 n);
 
 /**
- * rnic_sgl_init() - start at the first octet of a list
+ * rnic_sgl_init() - set a cursor to the first byte of a list
  * @sgl:	the cursor
  * @sge:	the list; must outlive the cursor
  * @num:	its length
- * @len:	octets in all of it
+ * @len:	bytes of all SGEs
  */
 static inline void rnic_sgl_init(struct rnic_sgl *sgl, const struct rnic_sge *sge, u8 num,
 				 u32 len)

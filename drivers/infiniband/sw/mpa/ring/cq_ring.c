@@ -59,7 +59,7 @@ void rnic_cq_ring_free(struct rnic_cq_ring *ring)
 	ring->ctrl = NULL;
 }
 
-static u16 status_to_user(enum ib_wc_status status)
+static u16 convert_status(enum ib_wc_status status)
 {
 	switch (status) {
 	case IB_WC_SUCCESS:
@@ -94,7 +94,7 @@ static int push_user(struct rnic_cq_ring *ring, const struct rnic_cqe *cqe)
 		return -ENOSPC;
 	slot->id = cqe->id;
 	slot->opcode = rnic_op_table[cqe->op].siw;
-	slot->status = status_to_user(cqe->status);
+	slot->status = convert_status(cqe->status);
 	slot->bytes = cqe->len;
 	slot->imm_data = 0;
 	slot->inval_stag = cqe->invalidated ? cqe->inval_stag : 0;

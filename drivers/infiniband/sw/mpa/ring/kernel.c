@@ -5,7 +5,7 @@
  */
 #include "ring/priv.h"
 
-static int op_of_kernel(enum ib_wr_opcode opcode)
+static int convert_kernel_op(enum ib_wr_opcode opcode)
 {
 	switch (opcode) {
 	case IB_WR_RDMA_WRITE:
@@ -27,7 +27,7 @@ static int op_of_kernel(enum ib_wr_opcode opcode)
 	}
 }
 
-static u16 flags_of_kernel(int ib, bool sig_all)
+static u16 convert_kernel_flags(int ib, bool sig_all)
 {
 	u16 flags = sig_all ? RNIC_WQE_SIGNALED : 0;
 
@@ -77,7 +77,7 @@ static int copy_inline(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
 	return 0;
 }
 
-static int kernel_data(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
+static int copy_data(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
 {
 	const struct rnic_op_row *row = &rnic_op_table[wqe->op];
 
@@ -95,7 +95,7 @@ static int kernel_data(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
 }
 
 /* What is particular to an operation: keys, and memory to register. */
-static void kernel_keys(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
+static void copy_keys(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
 {
 	switch (wqe->op) {
 	case RNIC_OP_WRITE:
@@ -130,7 +130,7 @@ static void kernel_keys(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
 int rnic_sq_push(struct rnic_sq *sq, const struct ib_send_wr *wr)
 {
 	struct rnic_wqe *wqe = &sq->kern[sq->put & (sq->size - 1)];
-	int op = op_of_kernel(wr->opcode);
+	int op = convert_kernel_op(wr->opcode);
 	int ret;
 
 	if (op < 0)
@@ -140,14 +140,14 @@ int rnic_sq_push(struct rnic_sq *sq, const struct ib_send_wr *wr)
 		return -ENOMEM;
 	wqe->id = wr->wr_id;
 	wqe->op = op;
-	wqe->flags = flags_of_kernel(wr->send_flags, sq->sig_all);
+	wqe->flags = convert_kernel_flags(wr->send_flags, sq->sig_all);
 	wqe->num_sge = 0;
 	wqe->rkey = 0;
 	wqe->raddr = 0;
-	ret = kernel_data(wqe, wr);
+	ret = copy_data(wqe, wr);
 	if (ret)
 		return ret;
-	kernel_keys(wqe, wr);
+	copy_keys(wqe, wr);
 	/* The entry before the index. */
 	smp_store_release(&sq->put, sq->put + 1);
 	return 0;

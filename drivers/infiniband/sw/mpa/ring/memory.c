@@ -26,7 +26,7 @@ struct rnic_mmap {
 	void *addr;
 };
 
-static int rmem_publish(struct rnic_rmem *mem, size_t size,
+static int publish_rmem(struct rnic_rmem *mem, size_t size,
 			struct ib_ucontext *uctx)
 {
 	struct rnic_mmap *map;
@@ -87,7 +87,7 @@ static void *alloc_user_ring(size_t size)
 /**
  * rnic_rmem_alloc() - get zeroed memory for a ring
  * @mem:	the memory
- * @size:	octets
+ * @size:	bytes
  * @uctx:	context that may map it, NULL for a kernel ring
  *
  * Charged to the caller's cgroup.
@@ -105,7 +105,7 @@ int rnic_rmem_alloc(struct rnic_rmem *mem, size_t size,
 	if (!mem->addr)
 		return -ENOMEM;
 	if (uctx)
-		ret = rmem_publish(mem, size, uctx);
+		ret = publish_rmem(mem, size, uctx);
 	if (ret) {
 		vfree(mem->addr);
 		mem->addr = NULL;

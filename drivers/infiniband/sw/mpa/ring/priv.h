@@ -32,12 +32,12 @@ struct rnic_op_row {
 
 extern const struct rnic_op_row rnic_op_table[RNIC_OP_N];
 
-/* ring_mem.c */
+/* memory.c */
 int rnic_rmem_alloc(struct rnic_rmem *mem, size_t size,
 		    struct ib_ucontext *uctx);
 void rnic_rmem_free(struct rnic_rmem *mem);
 
-/* ring_kern.c */
+/* kernel.c */
 int rnic_sq_pop_kernel(struct rnic_sq *sq, struct rnic_wqe *wqe);
 int rnic_rq_pop_kernel(struct rnic_rq *rq, struct rnic_rwqe *rwqe);
 

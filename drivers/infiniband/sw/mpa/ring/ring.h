@@ -47,7 +47,7 @@ enum rnic_op {
 #define RNIC_WQE_SIGNALED	0x1	/* complete it in the CQ */
 #define RNIC_WQE_SOLICITED	0x2	/* Send with Solicited Event */
 #define RNIC_WQE_FENCE		0x4	/* wait for earlier RDMA Reads */
-#define RNIC_WQE_INLINE		0x8	/* data is in inline_data, len octets */
+#define RNIC_WQE_INLINE		0x8	/* data is in inline_data, len bytes */
 
 /**
  * struct rnic_wqe - a send queue's work request
@@ -57,7 +57,7 @@ enum rnic_op {
  * @num_sge:	SGEs in @sge; 0 with RNIC_WQE_INLINE
  * @rkey:	remote STag of Write and Read, STag to invalidate of Send with
  *		Invalidate and local invalidate, new STag of fast registration
- * @len:	octets of the message
+ * @len:	bytes of the message
  * @raddr:	remote tagged offset of Write and Read
  * @sge:	local memory
  * @inline_data: the message itself
@@ -85,7 +85,7 @@ struct rnic_wqe {
 /**
  * struct rnic_rwqe - a receive work request
  * @id:		work request id
- * @len:	room in octets
+ * @len:	room in bytes
  * @num_sge:	SGEs in @sge
  * @sge:	local memory
  */
@@ -164,7 +164,7 @@ struct rnic_rq {
  * @qp:		queue pair
  * @op:		operation completed
  * @status:	how it ended
- * @len:	octets received or read
+ * @len:	bytes received or read
  * @inval_stag:	STag the peer invalidated, if @invalidated
  * @invalidated: received by a Send with Invalidate
  */

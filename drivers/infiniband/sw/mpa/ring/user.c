@@ -18,8 +18,8 @@
  * other. Nor may a work request complete whose entry is held: who saw the last
  * one complete may fill the whole ring (rnic_sq_give_back()).
  *
- * Kernel rings are in ring_kern.c, completion rings in ring_cq.c, the memory of
- * all of them in ring_mem.c.
+ * Kernel rings are in kernel.c, completion rings in cq_ring.c, the memory of
+ * all of them in memory.c.
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
@@ -67,15 +67,15 @@ void rnic_sq_free(struct rnic_sq *sq)
 	sq->ring = NULL;
 }
 
-static struct siw_sqe *sqe_at(const struct rnic_sq *sq, u32 i)
+static struct siw_sqe *get_sqe(const struct rnic_sq *sq, u32 i)
 {
 	return &sq->ring[i & (sq->size - 1)];
 }
 
 /* Pairs with the release by which user space sets VALID. */
-static struct siw_sqe *next_sqe(const struct rnic_sq *sq)
+static struct siw_sqe *peek_sqe(const struct rnic_sq *sq)
 {
-	struct siw_sqe *sqe = sqe_at(sq, sq->get);
+	struct siw_sqe *sqe = get_sqe(sq, sq->get);
 
 	/* VALID before the rest of the entry. */
 	return smp_load_acquire(&sqe->flags) & SIW_WQE_VALID ? sqe : NULL;
@@ -93,10 +93,10 @@ void rnic_sq_give_back(struct rnic_sq *sq)
 		return;
 	sq->held = false;
 	/* What was read, before the entry is overwritten. */
-	smp_store_release(&sqe_at(sq, sq->get - 1)->flags, 0);
+	smp_store_release(&get_sqe(sq, sq->get - 1)->flags, 0);
 }
 
-static int op_of_user(u8 opcode)
+static int convert_user_op(u8 opcode)
 {
 	enum rnic_op op;
 
@@ -106,7 +106,7 @@ static int op_of_user(u8 opcode)
 	return -EINVAL;
 }
 
-static u16 flags_of_user(u16 siw, bool sig_all)
+static u16 convert_user_flags(u16 siw, bool sig_all)
 {
 	u16 flags = sig_all ? RNIC_WQE_SIGNALED : 0;
 
@@ -164,11 +164,11 @@ static int take_data(struct rnic_wqe *wqe, const struct rnic_op_row *row,
 /* User space may change @slot at any time. */
 static int parse_sqe(struct rnic_wqe *wqe, const struct siw_sqe *slot, bool sig_all)
 {
-	int op = op_of_user(READ_ONCE(slot->opcode));
+	int op = convert_user_op(READ_ONCE(slot->opcode));
 
 	wqe->id = READ_ONCE(slot->id);
 	wqe->op = RNIC_OP_SEND;
-	wqe->flags = flags_of_user(READ_ONCE(slot->flags), sig_all);
+	wqe->flags = convert_user_flags(READ_ONCE(slot->flags), sig_all);
 	wqe->num_sge = 0;
 	wqe->rkey = READ_ONCE(slot->rkey);
 	wqe->raddr = READ_ONCE(slot->raddr);
@@ -183,9 +183,9 @@ static int pop_user_sqe(struct rnic_sq *sq, struct rnic_wqe *wqe)
 {
 	int ret;
 
-	if (!next_sqe(sq) && !rnic_sq_pending(sq))
+	if (!peek_sqe(sq) && !rnic_sq_pending(sq))
 		return 0;
-	ret = parse_sqe(wqe, sqe_at(sq, sq->get), sq->sig_all);
+	ret = parse_sqe(wqe, get_sqe(sq, sq->get), sq->sig_all);
 	rnic_sq_give_back(sq);
 	sq->get++;
 	sq->held = true;
@@ -224,7 +224,7 @@ bool rnic_sq_pending(struct rnic_sq *sq)
 	/* Against the provider's: set VALID, full barrier, look at ours. */
 	smp_mb();
 	if (sq->user)
-		return next_sqe(sq);
+		return peek_sqe(sq);
 	return sq->get != READ_ONCE(sq->put);
 }
 
@@ -264,7 +264,7 @@ void rnic_rq_free(struct rnic_rq *rq)
 	rq->ring = NULL;
 }
 
-static struct siw_rqe *rqe_at(const struct rnic_rq *rq, u32 i)
+static struct siw_rqe *get_rqe(const struct rnic_rq *rq, u32 i)
 {
 	return &rq->ring[i & (rq->size - 1)];
 }
@@ -284,7 +284,7 @@ static int parse_rqe(struct rnic_rwqe *rwqe, const struct siw_rqe *slot)
 
 static int pop_user_rqe(struct rnic_rq *rq, struct rnic_rwqe *rwqe)
 {
-	struct siw_rqe *slot = rqe_at(rq, rq->get);
+	struct siw_rqe *slot = get_rqe(rq, rq->get);
 	int ret;
 
 	/* Pairs with the release by which user space sets VALID. */
@@ -327,5 +327,5 @@ bool rnic_rq_has(const struct rnic_rq *rq, u32 n)
 		return false;
 	if (!rq->user)
 		return READ_ONCE(rq->put) - rq->get >= n;
-	return READ_ONCE(rqe_at(rq, rq->get + n - 1)->flags) & SIW_WQE_VALID;
+	return READ_ONCE(get_rqe(rq, rq->get + n - 1)->flags) & SIW_WQE_VALID;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Addresses: of both ends of a connection, and of a call that nobody accepted yet. IPv6
- * sockets have IPv4 connections too; what leaves this file is IPv4 then.
+ * Addresses of both ends of a connection, and of the next pending connection of a listener.
+ * The IPv4 connections of IPv6 sockets get IPv4 addresses here.
  */
 #include <linux/net.h>
 #include <net/inet_connection_sock.h>
@@ -10,8 +10,8 @@
 
 #include "tcp/sock.h"
 
-/* IPv4 in IPv6 clothes is IPv4 to the RDMA CM. */
-static void unmap(struct sockaddr_storage *addr)
+/* rdma_cm does not know IPv4-mapped IPv6 addresses. */
+static void unmap_addr(struct sockaddr_storage *addr)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
 	struct sockaddr_in in = { .sin_family = AF_INET };
@@ -24,8 +24,8 @@ static void unmap(struct sockaddr_storage *addr)
 	memcpy(addr, &in, sizeof(in));
 }
 
-/* Of a connected socket, or one that was */
-static void local_addr(const struct sock *sk, struct sockaddr_storage *local)
+/* The socket is, or was, connected. */
+static void get_local_addr(const struct sock *sk, struct sockaddr_storage *local)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)local;
 	struct sockaddr_in *in = (struct sockaddr_in *)local;
@@ -40,10 +40,10 @@ static void local_addr(const struct sock *sk, struct sockaddr_storage *local)
 	in6->sin6_port = inet_sk(sk)->inet_sport;
 	in6->sin6_addr = sk->sk_v6_rcv_saddr;
 	in6->sin6_scope_id = ipv6_iface_scope_id(&in6->sin6_addr, sk->sk_bound_dev_if);
-	unmap(local);
+	unmap_addr(local);
 }
 
-static void remote_addr(const struct sock *sk, struct sockaddr_storage *remote)
+static void get_remote_addr(const struct sock *sk, struct sockaddr_storage *remote)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)remote;
 	struct sockaddr_in *in = (struct sockaddr_in *)remote;
@@ -57,17 +57,17 @@ static void remote_addr(const struct sock *sk, struct sockaddr_storage *remote)
 	}
 	in6->sin6_port = sk->sk_dport;
 	in6->sin6_addr = sk->sk_v6_daddr;
-	unmap(remote);
+	unmap_addr(remote);
 }
 
 /**
- * rnic_sock_peek() - the addresses of the connection that rnic_sock_accept() would take
- * @listener:	a listening socket; nobody else accepts from it
- * @local:	set to our end's
- * @remote:	set to the caller's
+ * rnic_sock_peek() - read the addresses of the next pending connection
+ * @listener:	a listening socket from which only the caller accepts
+ * @local:	set to our address
+ * @remote:	set to the peer's address
  *
  * Context: process.
- * Return: 0, or -EAGAIN when none waits.
+ * Return: 0, or -EAGAIN if no connection is pending.
  */
 int rnic_sock_peek(const struct rnic_sock *listener, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote)
@@ -75,11 +75,11 @@ int rnic_sock_peek(const struct rnic_sock *listener, struct sockaddr_storage *lo
 	struct request_sock_queue *queue = &inet_csk(listener->sock->sk)->icsk_accept_queue;
 	int ret = -EAGAIN;
 
-	/* TCP takes connections away under this lock, one by one, when listening ends. */
+	/* TCP removes pending connections under this lock when listening ends. */
 	spin_lock_bh(&queue->rskq_lock);
 	if (queue->rskq_accept_head) {
-		local_addr(queue->rskq_accept_head->sk, local);
-		remote_addr(queue->rskq_accept_head->sk, remote);
+		get_local_addr(queue->rskq_accept_head->sk, local);
+		get_remote_addr(queue->rskq_accept_head->sk, remote);
 		ret = 0;
 	}
 	spin_unlock_bh(&queue->rskq_lock);
@@ -87,12 +87,13 @@ int rnic_sock_peek(const struct rnic_sock *listener, struct sockaddr_storage *lo
 }
 
 /**
- * rnic_sock_addrs() - both ends' addresses
+ * rnic_sock_addrs() - read the addresses of both ends
  * @s:		a connected socket
  * @local:	filled in
  * @remote:	filled in
  *
- * Return: 0 or -errno (the connection is gone).
+ * Context: process.
+ * Return: 0, or -errno if the connection is gone.
  */
 int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote)
@@ -103,7 +104,7 @@ int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 	ret = kernel_getpeername(s->sock, (struct sockaddr *)remote);
 	if (ret < 0)
 		return ret;
-	unmap(remote);
-	local_addr(s->sock->sk, local);
+	unmap_addr(remote);
+	get_local_addr(s->sock->sk, local);
 	return 0;
 }

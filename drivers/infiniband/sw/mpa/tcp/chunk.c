@@ -2,19 +2,18 @@
 /*
  * A stock of chunks for each CPU.
  *
- * Only who sends needs a chunk, and only for so long, so that an idle connection
- * keeps none: a run takes what is left of the CPU's current chunk, appends, and
- * gives the rest back. While TCP is given it a softirq may send, or another task: so there
- * are some current ones. Full chunks wait in a ring until TCP, which holds
- * references as long as the octets may be sent again, has let go of the oldest.
- * Then it is used anew. This matters: a fresh page may have to be zeroed
- * (init_on_alloc), which costs as much as the copy into it.
+ * Chunks are per CPU, not per queue pair, so that an idle connection holds none. A send run
+ * takes the CPU's current chunk, appends to it, and puts it back. A task, a worker and a
+ * softirq may each be sending on a CPU, so up to three chunks may be partly filled. Full
+ * chunks wait in a ring until TCP, which keeps references for retransmission, drops those of
+ * the oldest; then the oldest is recycled. Recycling matters, because init_on_alloc zeroes a
+ * new page, which costs as much as the copy into it.
  *
- * Lifetime. A chunk has one reference of ours, that of whoever took it or of the
- * stock. Pages in the ring are only read (their count) until that is the last.
+ * Lifetime. The driver has one reference to a chunk, held by the sender or by the stock. The
+ * pages of a chunk in the ring are not written until that is the last reference.
  *
- * A stock is used by its CPU alone, but for when the kernel wants memory back (a shrinker)
- * or the CPU went offline: then others empty it. So it has a lock, which its CPU finds free.
+ * The lock of a stock is mostly uncontended: besides its CPU only the shrinker and CPU hotplug
+ * take it.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/gfp.h>
@@ -26,21 +25,21 @@
 
 #include "tcp/chunk.h"
 
-/* Bytes: many FPDUs of an Ethernet, two of the largest. A page if that is more. */
+/* Bytes: many FPDUs of an Ethernet frame, or two of the largest; at least a page. */
 #define CHUNK		SZ_32K
 #define CHUNK_BIG	SZ_128K
-/* Bytes: most of the full ones of either kind on a CPU. */
+/* Most bytes of full chunks of either size on a CPU. */
 #define RING		SZ_1M
 
-/* A task that rings the doorbell, a worker that takes its processor, a softirq in both. */
+/* Senders on one CPU: a task at the doorbell, a worker that preempts it, and a softirq. */
 #define CURRENT		3
 
 /**
  * struct stock - chunks of one size
  * @lock:	protects the rest; softirqs off
- * @cur:	those that were not filled, or none
- * @ring:	full ones, oldest at @tail
- * @head:	next free place, free running
+ * @cur:	partly filled chunks; @page is NULL in a free slot
+ * @ring:	full chunks, oldest at @tail
+ * @head:	next free slot, free running
  * @tail:	oldest, free running
  */
 struct stock {
@@ -59,44 +58,44 @@ static struct stocks __percpu *stocks;
 static struct shrinker *shrinker;
 static enum cpuhp_state hotplug;
 
-static unsigned int order_of(bool big)
+static unsigned int get_order_of(bool big)
 {
 	return big ? get_order(CHUNK_BIG) : get_order(CHUNK);
 }
 
 /* A power of two. */
-static u32 ring_size(bool big)
+static u32 get_ring_size(bool big)
 {
-	return max_t(u32, RING >> PAGE_SHIFT >> order_of(big), 1);
+	return max_t(u32, RING >> PAGE_SHIFT >> get_order_of(big), 1);
 }
 
 static struct page *take_oldest(struct stock *st, bool big)
 {
-	return st->ring[st->tail++ & (ring_size(big) - 1)];
+	return st->ring[st->tail++ & (get_ring_size(big) - 1)];
 }
 
-static void retire(struct stock *st, struct page *page, bool big)
+static void retire_page(struct stock *st, struct page *page, bool big)
 {
-	if (compound_order(page) != order_of(big)) {
+	if (compound_order(page) != get_order_of(big)) {
 		put_page(page);
 		return;
 	}
-	if (st->head - st->tail == ring_size(big))
+	if (st->head - st->tail == get_ring_size(big))
 		put_page(take_oldest(st, big));
-	st->ring[st->head++ & (ring_size(big) - 1)] = page;
+	st->ring[st->head++ & (get_ring_size(big) - 1)] = page;
 }
 
-/* The oldest, when TCP has let go of it. */
-static struct page *recycle(struct stock *st, bool big)
+/* Take the oldest if TCP has dropped its references, else NULL. */
+static struct page *recycle_page(struct stock *st, bool big)
 {
-	u32 oldest = st->tail & (ring_size(big) - 1);
+	u32 oldest = st->tail & (get_ring_size(big) - 1);
 
 	if (st->head == st->tail || page_ref_count(st->ring[oldest]) != 1)
 		return NULL;
 	return take_oldest(st, big);
 }
 
-/* Return: there was one. */
+/* Return: true if there was one. */
 static bool take_current(struct stock *st, struct rnic_chunk *chunk)
 {
 	int i;
@@ -113,12 +112,12 @@ static bool take_current(struct stock *st, struct rnic_chunk *chunk)
 
 static void take_empty(struct stock *st, struct rnic_chunk *chunk, bool big)
 {
-	chunk->page = recycle(st, big);
-	chunk->size = PAGE_SIZE << order_of(big);
+	chunk->page = recycle_page(st, big);
+	chunk->size = PAGE_SIZE << get_order_of(big);
 	chunk->fill = 0;
 }
 
-/* Return: there is room for it. */
+/* Return: true if there was a free slot. */
 static bool put_current(struct stock *st, const struct rnic_chunk *chunk)
 {
 	int i;
@@ -132,21 +131,21 @@ static bool put_current(struct stock *st, const struct rnic_chunk *chunk)
 	return false;
 }
 
-/* This CPU's. A task that is moved to another one meanwhile takes the lock, that is enough. */
+/* This CPU's. The lock protects the stock from a task that migrates. */
 static struct stock *find_stock(bool big)
 {
 	return &raw_cpu_ptr(stocks)->of[big];
 }
 
 /**
- * rnic_chunk_take() - a chunk to append to, from the stock
- * @chunk:	a chunk in which there is not enough room, or none; replaced
- * @big:	the large kind
+ * rnic_chunk_take() - take a chunk from the stock
+ * @chunk:	a chunk without enough room, which is retired, or none; replaced
+ * @big:	a chunk of the large size
  *
- * What comes may be in use already up to @fill.
+ * The new chunk may be in use up to @fill.
  *
- * Context: process or softirq; does not sleep.
- * Return: false when there is none, then @chunk is none.
+ * Context: process or softirq.
+ * Return: true, or false and no chunk if the stock is empty.
  */
 bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
 {
@@ -154,7 +153,7 @@ bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
 
 	spin_lock_bh(&st->lock);
 	if (chunk->page) {
-		retire(st, chunk->page, big);
+		retire_page(st, chunk->page, big);
 		take_empty(st, chunk, big);
 	} else if (!take_current(st, chunk)) {
 		take_empty(st, chunk, big);
@@ -164,19 +163,19 @@ bool rnic_chunk_take(struct rnic_chunk *chunk, bool big)
 }
 
 /**
- * rnic_chunk_alloc() - a chunk that nobody had
+ * rnic_chunk_alloc() - allocate a chunk
  * @chunk:	none; filled in
- * @big:	the large kind
- * @gfp:	how to allocate
+ * @big:	a chunk of the large size
+ * @gfp:	allocation flags
  *
- * Without memory for a whole chunk it is a single page.
+ * Falls back to a single page.
  *
- * Context: process, or with a @gfp for it softirq.
- * Return: false when there is no memory.
+ * Context: as @gfp allows.
+ * Return: true, or false if there is no memory.
  */
 bool rnic_chunk_alloc(struct rnic_chunk *chunk, bool big, gfp_t gfp)
 {
-	unsigned int order = order_of(big);
+	unsigned int order = get_order_of(big);
 
 	chunk->page = alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);
 	if (!chunk->page) {
@@ -189,14 +188,14 @@ bool rnic_chunk_alloc(struct rnic_chunk *chunk, bool big, gfp_t gfp)
 }
 
 /**
- * rnic_chunk_put() - give a chunk back
- * @chunk:	a chunk whose used octets TCP has, or none; none afterwards
+ * rnic_chunk_put() - put a chunk into the stock
+ * @chunk:	a chunk whose bytes in use TCP has, or none; none afterwards
  *
  * Context: process or softirq.
  */
 void rnic_chunk_put(struct rnic_chunk *chunk)
 {
-	bool big = chunk->size == PAGE_SIZE << order_of(true);
+	bool big = chunk->size == PAGE_SIZE << get_order_of(true);
 	struct stock *st;
 
 	if (!chunk->page)
@@ -204,17 +203,17 @@ void rnic_chunk_put(struct rnic_chunk *chunk)
 	st = find_stock(big);
 	spin_lock_bh(&st->lock);
 	if (!put_current(st, chunk))
-		retire(st, chunk->page, big);
+		retire_page(st, chunk->page, big);
 	spin_unlock_bh(&st->lock);
 	chunk->page = NULL;
 }
 
 /*
- * Let go of all there is, or only count it.
+ * Count the pages of a stock, and free them if @empty.
  *
- * Return: pages, of which TCP may still have some.
+ * Return: pages, some of which TCP may still hold.
  */
-static unsigned long go_through(struct stock *st, bool big, bool empty)
+static unsigned long scan_stock(struct stock *st, bool big, bool empty)
 {
 	struct rnic_chunk chunk;
 	unsigned long num;
@@ -229,28 +228,28 @@ static unsigned long go_through(struct stock *st, bool big, bool empty)
 	while (empty && st->head != st->tail)
 		put_page(take_oldest(st, big));
 	spin_unlock_bh(&st->lock);
-	return num << order_of(big);
+	return num << get_order_of(big);
 }
 
-static unsigned long go_through_cpu(unsigned int cpu, bool empty)
+static unsigned long scan_cpu(unsigned int cpu, bool empty)
 {
 	struct stocks *all = per_cpu_ptr(stocks, cpu);
 
-	return go_through(&all->of[false], false, empty) + go_through(&all->of[true], true, empty);
+	return scan_stock(&all->of[false], false, empty) + scan_stock(&all->of[true], true, empty);
 }
 
-static unsigned long count_all(struct shrinker *unused, struct shrink_control *sc)
+static unsigned long count_pages(struct shrinker *unused, struct shrink_control *sc)
 {
 	unsigned long num = 0;
 	unsigned int cpu;
 
 	for_each_possible_cpu(cpu)
-		num += go_through_cpu(cpu, false);
+		num += scan_cpu(cpu, false);
 	return num;
 }
 
-/* Whole stocks: they fill again with the next sends. */
-static unsigned long empty_some(struct shrinker *unused, struct shrink_control *sc)
+/* Empty whole stocks, because the next sends fill them again. */
+static unsigned long empty_stocks(struct shrinker *unused, struct shrink_control *sc)
 {
 	unsigned long num = 0;
 	unsigned int cpu;
@@ -258,14 +257,14 @@ static unsigned long empty_some(struct shrinker *unused, struct shrink_control *
 	for_each_possible_cpu(cpu) {
 		if (num >= sc->nr_to_scan)
 			break;
-		num += go_through_cpu(cpu, true);
+		num += scan_cpu(cpu, true);
 	}
 	return num ?: SHRINK_STOP;
 }
 
-static int cpu_is_gone(unsigned int cpu)
+static int empty_cpu(unsigned int cpu)
 {
-	go_through_cpu(cpu, true);
+	scan_cpu(cpu, true);
 	return 0;
 }
 
@@ -279,7 +278,12 @@ static void init_stocks(void)
 	}
 }
 
-/* Return: 0 or -errno. */
+/**
+ * rnic_chunk_init() - create the stocks of all CPUs
+ *
+ * Context: process; module start.
+ * Return: 0 or -errno.
+ */
 int rnic_chunk_init(void)
 {
 	int ret = -ENOMEM;
@@ -288,11 +292,11 @@ int rnic_chunk_init(void)
 	if (!stocks)
 		return ret;
 	init_stocks();
-	shrinker = compat_shrinker_new("rdma_mpa-chunks", count_all, empty_some);
+	shrinker = compat_shrinker_new("rdma_mpa-chunks", count_pages, empty_stocks);
 	if (!shrinker)
 		goto free_stocks;
 	ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "rdma_mpa:chunks", NULL,
-					cpu_is_gone);
+					empty_cpu);
 	if (ret < 0)
 		goto free_shrinker;
 	hotplug = ret;
@@ -305,7 +309,11 @@ free_stocks:
 	return ret;
 }
 
-/* Nobody sends any more. */
+/**
+ * rnic_chunk_exit() - free the stocks
+ *
+ * Context: process; no connection is left.
+ */
 void rnic_chunk_exit(void)
 {
 	unsigned int cpu;
@@ -313,6 +321,6 @@ void rnic_chunk_exit(void)
 	cpuhp_remove_state_nocalls(hotplug);
 	compat_shrinker_free(shrinker);
 	for_each_possible_cpu(cpu)
-		go_through_cpu(cpu, true);
+		scan_cpu(cpu, true);
 	free_percpu(stocks);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Chunks: pages that FPDUs are encoded into and TCP takes by reference.
+ * Chunks: pages that the driver encodes FPDUs into and passes to TCP by reference.
  */
 #ifndef _RNIC_CHUNK_H
 #define _RNIC_CHUNK_H
@@ -11,9 +11,9 @@ struct page;
 
 /**
  * struct rnic_chunk - physically contiguous pages, filled from the front
- * @page:	the first page, with a reference; NULL when there is none
- * @size:	octets
- * @fill:	octets in use; those belong to TCP and do not change any more
+ * @page:	the first page, with a reference; NULL for no chunk
+ * @size:	in bytes
+ * @fill:	bytes in use, which must not change because TCP has them
  */
 struct rnic_chunk {
 	struct page *page;

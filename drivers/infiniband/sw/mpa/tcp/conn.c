@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A connection: its references, its deadline, and who looks at it next.
+ * A connection: its references, its deadline, its work, and its return from the queue pair.
  *
- * Lifetime. The last reference closes the socket and calls @release, which frees the struct
- * around it. The startup drops its own after it has unhooked the socket, so no callback can
- * come any more.
+ * Lifetime. Dropping the last reference closes the socket and calls @release, which frees the
+ * struct around it. The startup unhooks the socket before it drops its reference, so that no
+ * callback follows.
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -12,8 +12,8 @@
 #include "core/wq.h"
 #include "tcp/conn.h"
 
-/* Something happened that only @work can judge, or time is over. */
-static void expire(struct work_struct *work)
+/* The deadline has passed: run @work. */
+static void kick_expired(struct work_struct *work)
 {
 	struct rnic_conn *conn = container_of(work, struct rnic_conn, timer.work);
 
@@ -22,23 +22,30 @@ static void expire(struct work_struct *work)
 }
 
 /**
- * rnic_conn_init() - a connection without a socket yet
+ * rnic_conn_init() - initialize a connection without a socket
  * @conn:	zeroed
  * @look:	its work, which drops a reference at its end
- * @release:	frees what is around it; the socket is closed by then
+ * @release:	frees the struct around @conn, after the socket was closed
  *
  * The caller has the first reference.
+ *
+ * Context: any.
  */
 void rnic_conn_init(struct rnic_conn *conn, work_func_t look,
 		    void (*release)(struct rnic_conn *conn))
 {
 	kref_init(&conn->ref);
 	INIT_WORK(&conn->work, look);
-	INIT_DELAYED_WORK(&conn->timer, expire);
+	INIT_DELAYED_WORK(&conn->timer, kick_expired);
 	conn->release = release;
 }
 
-/* The last reference went. Context: process. */
+/**
+ * rnic_conn_free() - close the socket and call @release
+ * @ref:	reference counter of a connection, at 0
+ *
+ * Context: process.
+ */
 void rnic_conn_free(struct kref *ref)
 {
 	struct rnic_conn *conn = container_of(ref, struct rnic_conn, ref);
@@ -48,8 +55,8 @@ void rnic_conn_free(struct kref *ref)
 }
 
 /**
- * rnic_conn_kick() - have the work run
- * @conn:	connection of which somebody has a reference
+ * rnic_conn_kick() - queue the work of a connection
+ * @conn:	connection; the caller has a reference, or a lock that keeps one
  *
  * Context: any.
  */
@@ -60,7 +67,13 @@ void rnic_conn_kick(struct rnic_conn *conn)
 		rnic_conn_put(conn);
 }
 
-/* rnic_sock_event_fn of a startup and of a lingering socket. sk_callback_lock is held. */
+/**
+ * rnic_conn_sock_event() - rnic_sock_event_fn of startup and linger: run the work
+ * @s:		socket of a connection
+ * @event:	unused; the work finds out
+ *
+ * Context: sk_callback_lock read-held, softirqs off.
+ */
 void rnic_conn_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
 {
 	rnic_conn_kick(container_of(s, struct rnic_conn, s));
@@ -69,18 +82,28 @@ void rnic_conn_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
 /**
  * rnic_conn_arm() - set the deadline
  * @conn:	connection
- * @ms:		from now
+ * @ms:		milliseconds from now
+ *
+ * @work runs when it has passed.
+ *
+ * Context: any.
  */
 void rnic_conn_arm(struct rnic_conn *conn, u32 ms)
 {
 	WRITE_ONCE(conn->deadline, (jiffies + msecs_to_jiffies(ms)) | 1);
 	rnic_conn_get(conn);
-	/* A little later, so that the deadline has passed for sure. */
+	/* Two jiffies later, so that rnic_conn_expired() is true then. */
 	if (mod_delayed_work(rnic_wq, &conn->timer, msecs_to_jiffies(ms) + 2))
 		rnic_conn_put(conn);
 }
 
-/* Has the deadline passed? */
+/**
+ * rnic_conn_expired() - test the deadline
+ * @conn:	connection
+ *
+ * Context: any.
+ * Return: true if there is a deadline and it has passed.
+ */
 bool rnic_conn_expired(const struct rnic_conn *conn)
 {
 	unsigned long deadline = READ_ONCE(conn->deadline);
@@ -88,7 +111,12 @@ bool rnic_conn_expired(const struct rnic_conn *conn)
 	return deadline && time_after_eq(jiffies, deadline);
 }
 
-/* No deadline any more. */
+/**
+ * rnic_conn_disarm() - remove the deadline
+ * @conn:	connection; the caller has a reference of its own
+ *
+ * Context: any.
+ */
 void rnic_conn_disarm(struct rnic_conn *conn)
 {
 	WRITE_ONCE(conn->deadline, 0);
@@ -97,15 +125,15 @@ void rnic_conn_disarm(struct rnic_conn *conn)
 }
 
 /**
- * rnic_conn_end() - the queue pair gives the stream back
+ * rnic_conn_end() - give the stream back from the queue pair
  * @conn:	connection; the caller holds a reference, and no socket lock
- * @tail:	pages with bytes that must still be sent, taken over; or NULL
- * @off:	first of them
- * @len:	how many
+ * @tail:	pages with bytes still to be sent, whose reference is taken over; or NULL
+ * @off:	offset of the first byte
+ * @len:	bytes
  *
- * The startup's work finds out, and goes on from there.
+ * Runs @work, which finds rnic_conn_ended() true and lingers.
  *
- * Context: the queue pair's worker.
+ * Context: process, the queue pair's worker.
  */
 void rnic_conn_end(struct rnic_conn *conn, struct page *tail, u32 off, u32 len)
 {
@@ -118,10 +146,11 @@ void rnic_conn_end(struct rnic_conn *conn, struct page *tail, u32 off, u32 len)
 }
 
 /**
- * rnic_conn_ended() - has the queue pair given the stream back?
+ * rnic_conn_ended() - test for the end of the queue pair's use
  * @conn:	connection
  *
- * Return: true when it has, and left what is set then.
+ * Context: any.
+ * Return: true if rnic_conn_end() was called; the fields that it sets are then visible.
  */
 bool rnic_conn_ended(const struct rnic_conn *conn)
 {
@@ -129,7 +158,12 @@ bool rnic_conn_ended(const struct rnic_conn *conn)
 	return smp_load_acquire(&conn->ended);
 }
 
-/* What is left to send will not be sent, or is with TCP. */
+/**
+ * rnic_conn_drop_tail() - free the bytes that were left to send
+ * @conn:	connection; TCP has the bytes, or will not get them
+ *
+ * Context: process.
+ */
 void rnic_conn_drop_tail(struct rnic_conn *conn)
 {
 	if (conn->tail)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A connection: a socket, and how the startup and the queue pair hand it to each other.
+ * A connection: a socket that the startup and the queue pair hand to each other.
  *
- * The startup makes it, and looks at it in @work. In Full Operation the stream is the queue
- * pair's, whose worker gives it back by rnic_conn_end(). Then @work lingers, until the peer
- * has all.
+ * The startup creates it and handles its events in @work. In Full Operation the queue pair
+ * owns the stream, and its worker returns it with rnic_conn_end(). Then @work lingers.
  */
 #ifndef _RNIC_CONN_H
 #define _RNIC_CONN_H
@@ -27,13 +26,13 @@ struct rnic_qp;
  * @timer:	runs @work when @deadline has passed
  * @deadline:	in jiffies, 0 when there is none; no lock
  * @qp:		queue pair, with a reference, while connecting or operating
- * @ended:	the queue pair has given the stream back, and what follows is set
- * @graceful:	the consumer closed, no error did, and no message was cut
- * @last_words:	a Terminate or a reject was the last message, and the peer shall hear it;
- *		the startup sets it, too
+ * @ended:	the queue pair has returned the stream and set the fields below
+ * @graceful:	the consumer closed without an error, and no message was truncated
+ * @last_words:	a Terminate or a reject was the last message, and the peer must get it;
+ *		the startup sets it too
  * @tail:	pages with the last bytes to send, with a reference, or NULL
- * @tail_off:	first of them
- * @tail_len:	how many
+ * @tail_off:	offset of the first byte
+ * @tail_len:	bytes
  */
 struct rnic_conn {
 	struct kref ref;

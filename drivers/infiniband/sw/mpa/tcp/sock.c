@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Kernel TCP sockets: made, listening, hooked, closed. What moves octets is in
- * stream.c, what concerns addresses in addr.c.
+ * Kernel TCP sockets: create, connect, listen, accept, hook, close. stream.c moves bytes, and
+ * addr.c reads addresses. stream.h lists the TCP internals that this folder relies on.
  *
- * Callbacks. A hooked socket's sk_user_data is its struct rnic_sock, not copied
- * to children, so a connection that waits in the accept queue reports to
- * nobody; who accepts it hooks it, and looks at the socket once afterwards,
- * since what arrived before was reported to nobody.
+ * Callbacks. The sk_user_data of a hooked socket is its struct rnic_sock. TCP does not copy it
+ * to children, so a connection in the accept queue reports no events. The caller of
+ * rnic_sock_accept() hooks the socket and then checks it once, because bytes that arrived
+ * before were not reported.
  *
- * The socket lock is the data path's lock: one connection's sending and
- * receiving never run at the same time. See Documentation/locking.rst.
+ * The socket lock is the data path's lock: sending and receiving of one connection never run
+ * at the same time. See Documentation/locking.rst.
  *
- * Lifetime. The owner of a struct rnic_sock closes it with rnic_sock_close()
- * in process context when no one else can reach it. Unhooking takes
- * sk_callback_lock for writing, so no callback is running afterwards.
+ * Lifetime. The owner of a struct rnic_sock calls rnic_sock_close() in process context when
+ * nothing else uses it. Unhooking takes sk_callback_lock for writing, so no callback runs
+ * afterwards.
  */
 #include <linux/memcontrol.h>
 #include <linux/net.h>
@@ -28,55 +28,56 @@
 #include <compat/sockaddr.h>
 #include <compat/tcp.h>
 
+#include "tcp/lockclass.h"
 #include "tcp/sock.h"
 
-/* A receive buffer that holds the largest FPDU with room for its overhead. */
+/* Receive buffer for the largest FPDU and the overhead of its skbs. */
 #define RCVBUF_MIN	(512 * 1024)
-/* Octets that may wait in TCP without being sent. */
+/* Most bytes that wait unsent in TCP. */
 #define UNSENT_MAX	(256 * 1024)
 
 /*
- * BPF may put a connection into a sockmap as soon as it stands, before it is accepted:
- * then sk_user_data is another's. sk_callback_lock is held.
+ * True if BPF has put the socket into a sockmap, which it may do before the connection is
+ * accepted. sk_user_data is then a psock. The caller holds sk_callback_lock.
  */
-static bool is_sockmaps(const struct sock *sk)
+static bool is_in_sockmap(const struct sock *sk)
 {
 	return __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_PSOCK);
 }
 
-static void report(struct sock *sk, enum rnic_sock_event event)
+static void report_event(struct sock *sk, enum rnic_sock_event event)
 {
 	struct rnic_sock *s;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	s = __locked_read_sk_user_data_with_flags(sk, 0);
-	if (s && !is_sockmaps(sk))
+	if (s && !is_in_sockmap(sk))
 		s->event(s, event);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void data_ready(struct sock *sk)
+static void report_data(struct sock *sk)
 {
-	report(sk, RNIC_SOCK_DATA);
+	report_event(sk, RNIC_SOCK_DATA);
 }
 
-static void write_space(struct sock *sk)
+static void report_space(struct sock *sk)
 {
 	if (!sk->sk_socket || !sk_stream_is_writeable(sk))
 		return;
 	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	report(sk, RNIC_SOCK_SPACE);
+	report_event(sk, RNIC_SOCK_SPACE);
 }
 
-static void state_change(struct sock *sk)
+static void report_state(struct sock *sk)
 {
-	report(sk, RNIC_SOCK_STATE);
+	report_event(sk, RNIC_SOCK_STATE);
 }
 
 /**
- * rnic_sock_hook() - report events from now on
- * @s:		a socket; its address must not change while it is hooked
- * @event:	whom to tell. What happened before is reported to nobody.
+ * rnic_sock_hook() - start reporting events
+ * @s:		a socket; the struct must not move while it is hooked
+ * @event:	called for each event from now on; earlier events are lost
  *
  * Context: process.
  */
@@ -86,26 +87,28 @@ void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event)
 
 	write_lock_bh(&sk->sk_callback_lock);
 	s->event = event;
-	if (sk->sk_data_ready != data_ready) {
+	if (sk->sk_data_ready != report_data) {
 		s->data_ready = sk->sk_data_ready;
 		s->write_space = sk->sk_write_space;
 		s->state_change = sk->sk_state_change;
 		s->error_report = sk->sk_error_report;
 	}
-	sk->sk_data_ready = data_ready;
-	sk->sk_write_space = write_space;
-	sk->sk_state_change = state_change;
-	sk->sk_error_report = state_change;
+	sk->sk_data_ready = report_data;
+	sk->sk_write_space = report_space;
+	sk->sk_state_change = report_state;
+	sk->sk_error_report = report_state;
 	__rcu_assign_sk_user_data_with_flags(sk, s, SK_USER_DATA_NOCOPY);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
 /**
- * rnic_sock_redirect() - from now on report to another function
+ * rnic_sock_redirect() - report events to another function
  * @s:		a hooked socket
  * @event:	the function
  *
- * Context: process. When it returns the old function is not running.
+ * The old function is not running when this returns.
+ *
+ * Context: process.
  */
 void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event)
 {
@@ -117,18 +120,20 @@ void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event)
 }
 
 /**
- * rnic_sock_unhook() - no more events
+ * rnic_sock_unhook() - stop reporting events
  * @s:	a socket, hooked or not
  *
- * Context: process. When it returns no event callback is running.
+ * No event callback is running when this returns.
+ *
+ * Context: process.
  */
 void rnic_sock_unhook(struct rnic_sock *s)
 {
 	struct sock *sk = s->sock->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
-	/* An accepted socket has our callbacks even before it is hooked. */
-	if (sk->sk_data_ready == data_ready) {
+	/* An accepted socket inherits our callbacks, so it has them before it is hooked. */
+	if (sk->sk_data_ready == report_data) {
 		rcu_assign_sk_user_data(sk, NULL);
 		sk->sk_data_ready = s->data_ready;
 		sk->sk_write_space = s->write_space;
@@ -138,76 +143,12 @@ void rnic_sock_unhook(struct rnic_sock *s)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-#ifdef CONFIG_DEBUG_LOCK_ALLOC
-/* The lock and the spinlock in it, for IPv4 and IPv6 */
-static struct lock_class_key sk_keys[2], slock_keys[2];
-
-static const char * const sk_names[] = {
-	"sk_lock-AF_INET-RDMA-MPA", "sk_lock-AF_INET6-RDMA-MPA"
-};
-
-static const char * const slock_names[] = {
-	"slock-AF_INET-RDMA-MPA", "slock-AF_INET6-RDMA-MPA"
-};
-
 /*
- * Nobody has the lock, but a softirq may have the spinlock of an accepted socket: so take
- * that, and change its class while we hold it.
+ * Set the options that an accepted socket does not inherit, or shares with its listener.
+ * UNSENT_MAX keeps TCP busy without filling the send buffer, because bytes that wait there
+ * leave the cache and keep their chunks from being recycled.
  */
-static void set_classes(struct sock *sk, const struct lockdep_map *lock,
-			const struct lockdep_map *slock)
-{
-	spin_lock_bh(&sk->sk_lock.slock);
-	lock_set_class(&sk->sk_lock.slock.dep_map, slock->name, slock->key, 0, _THIS_IP_);
-	lockdep_init_map(&sk->sk_lock.dep_map, lock->name, lock->key, 0);
-	spin_unlock_bh(&sk->sk_lock.slock);
-}
-
-/*
- * Give the locks of a socket classes of ours. The kernel's sockets share one, and lockdep
- * takes what a user of RDMA holds when we take ours for what another user may hold when he
- * takes his. sock_lock_init_class_and_name() is for new sockets only: it initializes the
- * spinlock, and the socket pins the module until TCP is through with it.
- */
-static void take_classes(struct rnic_sock *s)
-{
-	struct sock *sk = s->sock->sk;
-	bool v6 = sk->sk_family == AF_INET6;
-	struct lockdep_map lock = { .name = sk_names[v6], .key = &sk_keys[v6] };
-	struct lockdep_map slock = { .name = slock_names[v6], .key = &slock_keys[v6] };
-
-	s->kernels_lock = sk->sk_lock.dep_map;
-	s->kernels_slock = sk->sk_lock.slock.dep_map;
-	set_classes(sk, &lock, &slock);
-}
-
-/* TCP may be busy with it for minutes: longer than there is a module with our classes. */
-static void release_socket(struct rnic_sock *s)
-{
-	struct sock *sk = s->sock->sk;
-
-	sock_hold(sk);
-	sock_release(s->sock);
-	set_classes(sk, &s->kernels_lock, &s->kernels_slock);
-	sock_put(sk);
-}
-#else
-static void take_classes(struct rnic_sock *s)
-{
-}
-
-static void release_socket(struct rnic_sock *s)
-{
-	sock_release(s->sock);
-}
-#endif
-
-/*
- * Options that a child does not inherit, or that it shares with its listener.
- * Enough unsent octets to keep TCP busy, not all that its buffer would hold: what
- * waits there grows cold, and its chunks cannot be used again.
- */
-static void set_options(struct sock *sk)
+static void set_socket_options(struct sock *sk)
 {
 	sk->sk_allocation = GFP_NOIO;
 	compat_sock_own_frag(sk);
@@ -216,65 +157,63 @@ static void set_options(struct sock *sk)
 }
 
 /*
- * The frames of the startup answer each other, and take TCP's acknowledgments with
- * them: the Request that of the SYN, the Reply that of the Request. Children inherit it,
- * listen() forgets it.
+ * Let TCP delay acknowledgments, because each startup frame carries one: the Request
+ * acknowledges the SYN+ACK, and the Reply the Request. Accepted sockets inherit this, and
+ * listen() resets it.
  */
-static void answer_at_once(struct sock *sk)
+static void enable_quickack(struct sock *sk)
 {
 	tcp_sock_set_quickack(sk, 0);
 }
 
 /*
- * A socket of the kernel's has lock classes of its own, so that lockdep does not take what
- * is done under ours for what programs do under theirs. But security modules and BPF do
- * not look at one, and take it for the kernel's. So another one is asked for, as the
- * caller's, who may not have it; ours is labelled like that one, and so are its children.
- * The caller is the program, or a thread of the kernel for a consumer in there, which
- * may have sockets.
+ * Create a kernel socket with the security label of the calling task. Only a kernel socket has
+ * lock classes apart from those of programs, but security modules and BPF do not check its
+ * creation and label it as the kernel's. So create a socket as the task first, which may be
+ * refused, and copy its label. Accepted sockets inherit the label.
  */
-static int create_labelled(struct rnic_sock *s, struct net *net, sa_family_t family)
+static int create_labelled_socket(struct rnic_sock *s, struct net *net, sa_family_t family)
 {
-	struct socket *callers;
+	struct socket *task_sock;
 	int ret;
 
-	ret = __sock_create(net, family, SOCK_STREAM, IPPROTO_TCP, &callers, 0);
+	ret = __sock_create(net, family, SOCK_STREAM, IPPROTO_TCP, &task_sock, 0);
 	if (ret)
 		return ret;
 	ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, &s->sock);
 	if (!ret)
-		security_sk_clone(callers->sk, s->sock->sk);
-	sock_release(callers);
+		security_sk_clone(task_sock->sk, s->sock->sk);
+	sock_release(task_sock);
 	return ret;
 }
 
 /*
- * Options of every socket of ours. The socket pins its namespace like a user's
- * would: a kernel socket by itself does not, and TCP timers would outlive it. In a VRF, of
- * which @vrf is the index, its addresses and routes are those of the VRF; 0 is none.
+ * Create a socket with the options that all our sockets have. It pins its namespace, which a
+ * kernel socket does not do by itself, because TCP timers must not outlive the namespace.
+ * @vrf is the index of the VRF whose addresses and routes it uses, or 0.
  */
-static int create(struct rnic_sock *s, struct net *net, int vrf, sa_family_t family)
+static int create_tcp_socket(struct rnic_sock *s, struct net *net, int vrf, sa_family_t family)
 {
 	struct sock *sk;
 	int ret;
 
-	/* It may be on its way out, with the network device still in it. */
+	/* The namespace may be going away while the network device is still in it. */
 	if (!maybe_get_net(net))
 		return -ENODEV;
-	ret = create_labelled(s, net, family);
+	ret = create_labelled_socket(s, net, family);
 	if (ret) {
 		put_net(net);
 		return ret;
 	}
-	take_classes(s);
+	rnic_lockclass_set(s);
 	sk = s->sock->sk;
 	compat_sock_pin_net(sk, net);
 	put_net(net);
 
 	sk->sk_reuse = SK_CAN_REUSE;
-	set_options(sk);
+	set_socket_options(sk);
 	sk->sk_rcvbuf = max_t(int, sk->sk_rcvbuf, RCVBUF_MIN);
-	/* Urgent data is data to us, and must not move the stream's start. */
+	/* MPA has no urgent data: keep those bytes in the stream. */
 	sock_set_flag(sk, SOCK_URGINLINE);
 	ret = vrf ? sock_bindtoindex(sk, vrf, true) : 0;
 	if (ret)
@@ -289,8 +228,8 @@ static int addr_len(const struct sockaddr_storage *addr)
 }
 
 /*
- * The type of service the program asked for, or -1. An IPv6 socket has IPv4's as well, for
- * mapped addresses. Children inherit them.
+ * Set the type of service that the program asked for; -1 is none. An IPv6 socket gets that of
+ * IPv4 too, for mapped addresses. Accepted sockets inherit both.
  */
 static int set_tos(struct rnic_sock *s, int tos)
 {
@@ -305,13 +244,13 @@ static int set_tos(struct rnic_sock *s, int tos)
 					sizeof(tos));
 }
 
-static int try_connect(struct rnic_sock *s, struct net_device *ndev,
-		       struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
-		       rnic_sock_event_fn event)
+static int bind_and_connect(struct rnic_sock *s, struct net_device *ndev,
+			    struct sockaddr_storage *local, struct sockaddr_storage *remote,
+			    int tos, rnic_sock_event_fn event)
 {
 	int ret;
 
-	ret = create(s, dev_net(ndev), l3mdev_master_ifindex(ndev), remote->ss_family);
+	ret = create_tcp_socket(s, dev_net(ndev), l3mdev_master_ifindex(ndev), remote->ss_family);
 	if (ret)
 		return ret;
 	ret = set_tos(s, tos);
@@ -320,7 +259,7 @@ static int try_connect(struct rnic_sock *s, struct net_device *ndev,
 	if (ret)
 		goto err;
 	rnic_sock_hook(s, event);
-	answer_at_once(s->sock->sk);
+	enable_quickack(s->sock->sk);
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
 			     O_NONBLOCK);
 	if (!ret || ret == -EINPROGRESS)
@@ -331,48 +270,48 @@ err:
 }
 
 /**
- * rnic_sock_connect() - start to connect, without waiting
- * @s:		to be filled in
- * @ndev:	whose namespace it is, and whose VRF if it is in one
+ * rnic_sock_connect() - start a connection, without waiting
+ * @s:		filled in
+ * @ndev:	network device, whose namespace and VRF the socket uses
  * @local:	address to bind to
- * @remote:	the peer
+ * @remote:	the peer's address
  * @tos:	type of service, or -1
- * @event:	RNIC_SOCK_STATE tells when the connection stands or failed
+ * @event:	hooked; RNIC_SOCK_STATE reports that the connection is established or failed
  *
- * The local port was chosen by rdma_cm in a port space of its own, where it does not
- * know net.ipv4.ip_local_reserved_ports. When TCP cannot have it just now, or it is
- * reserved, any other will do: the peer never learns which one was meant.
+ * rdma_cm chose the local port in a port space of its own, without regard to
+ * net.ipv4.ip_local_reserved_ports. If TCP cannot bind to it, or it is reserved, this lets TCP
+ * choose, because the peer does not know rdma_cm's choice.
  *
  * Context: process.
- * Return: 0 when TCP is on its way, else -errno and no socket.
+ * Return: 0 if TCP is connecting, else -errno and no socket.
  */
 int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
 		      struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
 		      rnic_sock_event_fn event)
 {
-	/* An IPv6 address has its port in the same place. */
+	/* sin6_port is in the same place. */
 	u16 port = ntohs(((struct sockaddr_in *)local)->sin_port);
 	struct sockaddr_storage any = *local;
 	int ret = -EADDRINUSE;
 
 	if (!inet_is_local_reserved_port(dev_net(ndev), port))
-		ret = try_connect(s, ndev, local, remote, tos, event);
+		ret = bind_and_connect(s, ndev, local, remote, tos, event);
 	if (ret != -EADDRINUSE && ret != -EADDRNOTAVAIL)
 		return ret;
 	((struct sockaddr_in *)&any)->sin_port = 0;
-	return try_connect(s, ndev, &any, remote, tos, event);
+	return bind_and_connect(s, ndev, &any, remote, tos, event);
 }
 
 /**
- * rnic_sock_reconnect() - start to connect to the same peer once more
+ * rnic_sock_reconnect() - start another connection to the same peer
  * @s:		a socket that was connected
- * @remote:	the peer
+ * @remote:	the peer's address
  *
- * It stays the socket of whoever called rnic_sock_connect(), with his label, his memory
- * cgroup, and the local port.
+ * The socket keeps the security label and the memory cgroup of the task that called
+ * rnic_sock_connect(), and the local port.
  *
  * Context: process, socket lock not held.
- * Return: 0 when TCP is on its way, else -errno.
+ * Return: 0 if TCP is connecting, else -errno.
  */
 int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
 {
@@ -382,27 +321,27 @@ int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)&none, addr_len(&none), 0);
 	if (ret)
 		return ret;
-	/* How the last connection ended is known. */
+	/* Clear the error of the last connection. */
 	sock_error(s->sock->sk);
-	answer_at_once(s->sock->sk);
+	enable_quickack(s->sock->sk);
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
 			     O_NONBLOCK);
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
 /**
- * rnic_sock_listen() - listen
- * @s:		to be filled in
+ * rnic_sock_listen() - create a listening socket
+ * @s:		filled in
  * @net:	namespace
- * @vrf:	index of the VRF that is listened in, or 0
- * @local:	address and port, wildcard or not
- * @v6only:	an IPv6 wildcard does not take IPv4 connections
+ * @vrf:	index of the VRF, or 0
+ * @local:	address and port; the address may be a wildcard
+ * @v6only:	an IPv6 wildcard does not accept IPv4 connections
  * @tos:	type of service, or -1
- * @backlog:	TCP's accept queue
- * @event:	RNIC_SOCK_DATA tells that rnic_sock_accept() may find something
+ * @backlog:	size of TCP's accept queue
+ * @event:	hooked; RNIC_SOCK_DATA reports a connection to accept
  *
  * Context: process.
- * Return: 0 or -errno and no socket.
+ * Return: 0, or -errno and no socket.
  */
 int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 		     struct sockaddr_storage *local, bool v6only, int tos, int backlog,
@@ -410,7 +349,7 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 {
 	int ret;
 
-	ret = create(s, net, vrf, local->ss_family);
+	ret = create_tcp_socket(s, net, vrf, local->ss_family);
 	if (ret)
 		return ret;
 	if (v6only && local->ss_family == AF_INET6)
@@ -424,7 +363,7 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 	ret = kernel_listen(s->sock, backlog);
 	if (ret)
 		goto err;
-	answer_at_once(s->sock->sk);
+	enable_quickack(s->sock->sk);
 	return 0;
 err:
 	rnic_sock_close(s);
@@ -432,7 +371,7 @@ err:
 }
 
 #ifdef CONFIG_MEMCG
-/* Accepting charges whoever accepts, which is a worker here: nobody. */
+/* TCP charges the task that accepts, which is a worker here and in no memory cgroup. */
 static void get_memcg(struct rnic_sock *s, const struct sock *listener)
 {
 	struct mem_cgroup *memcg = listener->sk_memcg;
@@ -449,11 +388,13 @@ static void put_memcg(struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_charge() - from now on its memory is the listener's cgroup's
- * @s:	an accepted socket, locked by a process; nothing was sent yet
+ * rnic_sock_charge() - charge a socket's memory to the listener's cgroup from now on
+ * @s:	an accepted socket that has sent nothing
  *
- * What the socket has already would be given back to a cgroup that was never charged for
- * it. So this waits for a moment when it has nothing, as after the first frame was read.
+ * Does nothing while the socket has memory, because freeing it would uncharge a cgroup that was
+ * never charged. Call it after the first frame was read.
+ *
+ * Context: process, socket locked.
  */
 void rnic_sock_charge(struct rnic_sock *s)
 {
@@ -480,13 +421,13 @@ void rnic_sock_charge(struct rnic_sock *s)
 #endif
 
 /**
- * rnic_sock_accept() - take one connection from a listener
+ * rnic_sock_accept() - accept one connection
  * @listener:	a listening socket
- * @s:		to be filled in; not hooked
+ * @s:		filled in; not hooked
  *
  * Context: process.
- * Return: 0, -EAGAIN when there is none, -EBUSY for one that is in a sockmap: it was
- * reset, or another -errno.
+ * Return: 0; -EAGAIN if none is pending; -EBUSY for a connection that BPF has put into a
+ * sockmap, which is reset; another -errno.
  */
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 {
@@ -499,21 +440,21 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 		return ret;
 	sk = s->sock->sk;
 	read_lock_bh(&sk->sk_callback_lock);
-	taken = is_sockmaps(sk);
+	taken = is_in_sockmap(sk);
 	read_unlock_bh(&sk->sk_callback_lock);
 	if (taken) {
-		/* At once, for it still has our callbacks. */
+		/* Reset it now, because it still has our callbacks. */
 		sock_no_linger(sk);
 		sock_release(s->sock);
 		s->sock = NULL;
 		return -EBUSY;
 	}
-	take_classes(s);
-	set_options(sk);
+	rnic_lockclass_set(s);
+	set_socket_options(sk);
 	get_memcg(s, listener->sock->sk);
-	/* It goes with the type of service, which is inherited. */
+	/* Priority belongs to the type of service, which the socket inherits. */
 	sk->sk_priority = listener->sock->sk->sk_priority;
-	/* A child inherits our callbacks from the listener, not the originals. */
+	/* The socket inherited our callbacks; the listener has the original ones. */
 	s->data_ready = listener->data_ready;
 	s->write_space = listener->write_space;
 	s->state_change = listener->state_change;
@@ -522,12 +463,12 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_keepalive() - have TCP find out whether an idle peer is still there
+ * rnic_sock_keepalive() - set TCP keepalive
  * @s:		a socket that connects or is connected
- * @seconds:	idle time before the first question, and between two that are not answered;
- *		0: the namespace's sysctls say that, -1: never
+ * @seconds:	idle time before the first probe, and between unanswered probes; 0: as the
+ *		namespace's sysctls say, -1: no keepalive
  *
- * How many questions, tcp_keepalive_probes says. Then RNIC_SOCK_STATE reports ETIMEDOUT.
+ * After net.ipv4.tcp_keepalive_probes unanswered probes RNIC_SOCK_STATE reports ETIMEDOUT.
  *
  * Context: process, socket lock not held.
  */
@@ -545,13 +486,12 @@ void rnic_sock_keepalive(struct rnic_sock *s, int seconds)
 }
 
 /**
- * rnic_sock_close() - unhook and release
+ * rnic_sock_close() - unhook and release a socket
  * @s:	a socket, or none
  *
- * What was queued is still sent, then FIN. Where octets lie unread TCP resets the
- * connection instead.
+ * TCP still sends queued bytes, then FIN. It resets the connection if there are unread bytes.
  *
- * Context: process.
+ * Context: process, socket lock not held.
  */
 void rnic_sock_close(struct rnic_sock *s)
 {
@@ -559,12 +499,12 @@ void rnic_sock_close(struct rnic_sock *s)
 		return;
 	rnic_sock_unhook(s);
 	put_memcg(s);
-	release_socket(s);
+	rnic_lockclass_release(s);
 	s->sock = NULL;
 }
 
 /**
- * rnic_sock_abort() - reset the connection now
+ * rnic_sock_abort() - reset a connection
  * @s:	a socket
  *
  * Context: process, socket lock not held.
@@ -575,10 +515,10 @@ void rnic_sock_abort(struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_shut() - FIN after what is queued; receiving goes on
+ * rnic_sock_shut() - send FIN after the queued bytes; receiving continues
  * @s:	a socket
  *
- * Reports RNIC_SOCK_STATE, but only the first time.
+ * Reports RNIC_SOCK_STATE, the first time only.
  *
  * Context: process, socket lock not held.
  */
@@ -588,13 +528,27 @@ void rnic_sock_shut(struct rnic_sock *s)
 		kernel_sock_shutdown(s->sock, SHUT_WR);
 }
 
-/* Does TCP's connection stand, both ways? Any context; a hint unless locked. */
+/**
+ * rnic_sock_established() - test for an established connection
+ * @s:	a socket
+ *
+ * Context: any; the answer may be out of date unless the socket is locked.
+ * Return: true if neither side has closed.
+ */
 bool rnic_sock_established(const struct rnic_sock *s)
 {
 	return inet_sk_state_load(s->sock->sk) == TCP_ESTABLISHED;
 }
 
-/* The pending error as -errno, or 0. It stays pending. */
+/**
+ * rnic_sock_error() - read the pending error
+ * @s:	a socket
+ *
+ * The error stays pending.
+ *
+ * Context: any.
+ * Return: -errno, or 0.
+ */
 int rnic_sock_error(const struct rnic_sock *s)
 {
 	return -READ_ONCE(s->sock->sk->sk_err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * TCP sockets as the rest of the driver sees them: made, listening, hooked, closed. What
- * moves octets is in stream.h. These two speak for net/.
+ * TCP sockets as the other rooms see them: create, connect, listen, accept, hook, close.
+ * stream.h moves bytes.
  */
 #ifndef _RNIC_SOCK_H
 #define _RNIC_SOCK_H
@@ -16,8 +16,8 @@ struct net_device;
 struct sock;
 
 /**
- * enum rnic_sock_event - what happened on a socket
- * @RNIC_SOCK_DATA:	octets (or, on a listener, a connection) arrived
+ * enum rnic_sock_event - event of a socket
+ * @RNIC_SOCK_DATA:	bytes (or, on a listener, a connection) arrived
  * @RNIC_SOCK_SPACE:	the send buffer has room again
  * @RNIC_SOCK_STATE:	the TCP state changed, or an error is pending
  */
@@ -28,20 +28,19 @@ enum rnic_sock_event {
 };
 
 /**
- * struct rnic_sock - a TCP socket of ours
- * @sock:	the socket, NULL before it is made and after rnic_sock_close()
+ * struct rnic_sock - a TCP socket
+ * @sock:	the socket, NULL before it is created and after rnic_sock_close()
  * @event:	called for each event with sk_callback_lock read-held and BH off;
  *		must not sleep. Never called after rnic_sock_unhook() returned.
- * @data_ready: the socket's own callbacks, put back by rnic_sock_unhook()
+ * @data_ready: the original callback, restored by rnic_sock_unhook()
  * @write_space: likewise
  * @state_change: likewise
  * @error_report: likewise
- * @memcg:	memory cgroup, with a reference, of the listener that it was accepted from,
- *		until rnic_sock_charge()
- * @mtu:	path MTU that rnic_sock_emss() saw last
- * @mss_clamp:	largest segment the peer takes, or 0 before rnic_sock_emss()
- * @kernels_lock: lockdep's class of the lock before it was ours
- * @kernels_slock: likewise, of the spinlock in it
+ * @memcg:	memory cgroup of the listener, with a reference, until rnic_sock_charge()
+ * @mtu:	path MTU at the last rnic_sock_emss()
+ * @mss_clamp:	largest segment that the peer accepts, 0 before rnic_sock_emss()
+ * @kernels_lock: original lockdep class of the socket lock, for lockclass.c
+ * @kernels_slock: likewise, of its spinlock
  */
 struct rnic_sock {
 	struct socket *sock;

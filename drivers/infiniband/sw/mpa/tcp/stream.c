@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Octets to and from TCP. sock.c makes the sockets; here is what the startup and
- * the data path do with one that is connected.
- *
- * Sending is by reference to pages, receiving looks at octets where they lie in
- * the receive queue before it consumes them. Both are under the socket lock; for the
- * few octets of the startup it is taken here.
+ * Bytes to and from a connected socket. Sending passes references to pages. Receiving reads
+ * bytes in the receive queue before it consumes them. The caller holds the socket lock;
+ * rnic_sock_send(), for the few bytes of the startup, takes it.
  */
 #include <linux/mm.h>
 #include <linux/net.h>
@@ -14,13 +11,13 @@
 #include "tcp/stream.h"
 
 /**
- * rnic_sock_try() - do something with a socket in a softirq
+ * rnic_sock_try() - call a function with the socket locked, from a softirq
  * @s:		socket
- * @fn:		called with the socket locked
- * @ctx:	for @fn
+ * @fn:		the function; must not sleep
+ * @ctx:	argument of @fn
  *
  * Context: softirq.
- * Return: false when a process owns the socket: nothing was done.
+ * Return: false if a process owns the socket; @fn is not called then.
  */
 bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ctx), void *ctx)
 {
@@ -36,14 +33,14 @@ bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ct
 }
 
 /**
- * rnic_sock_fit_mss() - let TCP's segments hold whole FPDUs
+ * rnic_sock_fit_mss() - make TCP's segments hold whole FPDUs
  * @s:		socket, locked
- * @mtu:	of the path
+ * @mtu:	path MTU in bytes
  *
- * TCP cuts large buffers at multiples of its segment size. FPDUs are multiples of
- * 4, so another size would make the cuts drift away from them: then TCP is told
- * that the peer takes up to 3 octets less. Not when half of the peer's window is
- * what bounds the segments, for that bound moves with the window.
+ * TCP splits large skbs at multiples of its segment size. FPDUs are multiples of 4, so another
+ * size would move the splits away from their borders. This lowers the peer's MSS by up to 3
+ * bytes. It does not if half of the peer's window bounds the segments, because that bound
+ * changes with the window.
  */
 void rnic_sock_fit_mss(struct rnic_sock *s, u32 mtu)
 {
@@ -65,17 +62,18 @@ void rnic_sock_fit_mss(struct rnic_sock *s, u32 mtu)
 }
 
 /**
- * rnic_sock_push() - hand octets of a page to TCP, by reference
+ * rnic_sock_push() - pass bytes of a page to TCP, by reference
  * @s:		socket, locked
- * @page:	first page of the (compound) page; TCP takes a reference, so the
- *		octets must not change any more
- * @off:	offset of the first octet
- * @len:	how many
- * @more:	more follows in this burst: full segments go out, a partial one is
- *		held back until then, or for 0.2 s: say it only if more does.
+ * @page:	first page of the (compound) page; TCP takes a reference, so the bytes must not
+ *		change afterwards
+ * @off:	offset of the first byte
+ * @len:	bytes
+ * @more:	more bytes follow in this burst; TCP holds a partial segment back until then,
+ *		or for 0.2 s
  *
- * Return: octets taken, possibly fewer than @len, -EAGAIN when none (then
- * RNIC_SOCK_SPACE follows), or another -errno when the connection is gone.
+ * Context: process or softirq.
+ * Return: bytes taken, possibly fewer than @len; -EAGAIN if none, and RNIC_SOCK_SPACE follows;
+ * another -errno if the connection is gone.
  */
 int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more)
 {
@@ -92,13 +90,13 @@ int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, boo
 }
 
 /**
- * rnic_sock_send() - send a few octets (a startup frame) without waiting
+ * rnic_sock_send() - send a startup frame without waiting
  * @s:		a connected socket with an empty send queue
- * @buf:	octets
- * @len:	how many, at most a page
+ * @buf:	the frame
+ * @len:	bytes, at most a page
  *
- * From a chunk, not with sendmsg(): that would leave the socket with 32 KiB of its own
- * for as long as it lives.
+ * Copies to a chunk instead of calling sendmsg(), which would allocate 32 KiB that the socket
+ * keeps for life.
  *
  * Context: process, socket lock not held.
  * Return: 0 or -errno.
@@ -125,11 +123,11 @@ int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
 }
 
 /*
- * Buffers may overlap the one before (a retransmission that brought more), so
- * the place inside each is found from its own sequence number: octets already
- * seen are never looked at twice (RCV-21).
+ * Find the skb of a cursor, and the offset in it. An skb may overlap the one before, when a
+ * retransmission brought more bytes, so the offset comes from the skb's own sequence number.
+ * No byte is read twice (RCV-21).
  */
-static struct sk_buff *settle(struct sock *sk, struct rnic_cursor *at, u32 *off)
+static struct sk_buff *settle_cursor(struct sock *sk, struct rnic_cursor *at, u32 *off)
 {
 	while (at->skb) {
 		*off = at->seq - TCP_SKB_CB(at->skb)->seq;
@@ -140,8 +138,8 @@ static struct sk_buff *settle(struct sock *sk, struct rnic_cursor *at, u32 *off)
 	return NULL;
 }
 
-/* What a buffer holds from @off on, if it is one piece. Small messages come so. */
-static const u8 *only_piece(const struct sk_buff *skb, u32 off)
+/* The bytes of an skb from @off on if they are one piece, as in small messages, else NULL. */
+static const u8 *find_only_piece(const struct sk_buff *skb, u32 off)
 {
 	const u8 *data;
 
@@ -153,7 +151,7 @@ static const u8 *only_piece(const struct sk_buff *skb, u32 off)
 	return data ? data + off : NULL;
 }
 
-/* Not in line: its state would be zeroed for each small message. */
+/* noinline, because INIT_STACK_ALL would zero its state for each small message. */
 static noinline bool walk_buffer(struct rnic_cursor *at, u32 off, rnic_piece_fn piece, void *ctx)
 {
 	struct skb_seq_state st;
@@ -172,11 +170,13 @@ static noinline bool walk_buffer(struct rnic_cursor *at, u32 off, rnic_piece_fn 
 }
 
 /**
- * rnic_sock_walk() - show the unread stream piece by piece
+ * rnic_sock_walk() - pass the unread stream to a function, piece by piece
  * @s:		socket, locked
- * @at:		where to begin; left behind the last piece shown
+ * @at:		start position; set behind the last piece passed
  * @piece:	called for each contiguous piece in order
- * @ctx:	for @piece
+ * @ctx:	argument of @piece
+ *
+ * Context: process or softirq.
  */
 void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn piece, void *ctx)
 {
@@ -186,8 +186,8 @@ void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn p
 	const u8 *data;
 	u32 off, len;
 
-	while (go && (skb = settle(sk, at, &off))) {
-		data = only_piece(skb, off);
+	while (go && (skb = settle_cursor(sk, at, &off))) {
+		data = find_only_piece(skb, off);
 		if (!data) {
 			go = walk_buffer(at, off, piece, ctx);
 			continue;
@@ -199,12 +199,13 @@ void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn p
 }
 
 /**
- * rnic_sock_copy() - copy unread octets to memory
+ * rnic_sock_copy() - copy unread bytes to memory
  * @s:		socket, locked
- * @at:		where from; left behind the last octet copied
- * @to:		where to
- * @len:	how many; they must have arrived
+ * @at:		start position; set behind the last byte copied
+ * @to:		destination
+ * @len:	bytes, at most those unread behind @at
  *
+ * Context: process or softirq.
  * Return: 0, or -EFAULT.
  */
 int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, void *to, u32 len)
@@ -214,7 +215,7 @@ int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, void *to, u32 le
 	u32 off, n;
 
 	while (len) {
-		skb = settle(sk, at, &off);
+		skb = settle_cursor(sk, at, &off);
 		if (WARN_ON_ONCE(!skb))
 			return -EFAULT;
 		n = min(len, skb->len - off);
@@ -227,7 +228,7 @@ int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, void *to, u32 le
 	return 0;
 }
 
-static int eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, size_t len)
+static int skip_bytes(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, size_t len)
 {
 	size_t n = min(desc->count, len);
 
@@ -236,9 +237,11 @@ static int eat(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, s
 }
 
 /**
- * rnic_sock_consume() - the next unread octets are done with
+ * rnic_sock_consume() - remove bytes from the receive queue
  * @s:		socket, locked
- * @len:	how many
+ * @len:	bytes
+ *
+ * Context: process or softirq.
  */
 void rnic_sock_consume(struct rnic_sock *s, u32 len)
 {
@@ -247,7 +250,7 @@ void rnic_sock_consume(struct rnic_sock *s, u32 len)
 	rnic_sock_assert_locked(s);
 	if (!len)
 		return;
-	/* tcp_read_sock() stops at urgent data: to us it is data. */
+	/* MPA has no urgent data, and tcp_read_sock() would stop at it. */
 	WRITE_ONCE(tcp_sk(s->sock->sk)->urg_data, 0);
-	tcp_read_sock(s->sock->sk, &desc, eat);
+	tcp_read_sock(s->sock->sk, &desc, skip_bytes);
 }

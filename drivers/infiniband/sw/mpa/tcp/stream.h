@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * TCP as a stream: a way to push pages, and a reader that looks at octets in the receive
- * queue before it consumes them. What is asked for each message, and is short, is in
- * line: calls were a good part of what a small message cost.
+ * A connected socket as a stream: push pages, and read bytes in the receive queue before
+ * consuming them. Short functions of each message are inline, because calls were a good part
+ * of the cost of a small message.
+ *
+ * TCP internals that tcp/ and include/compat/tcp.h rely on, and the first kernel with each:
+ *
+ *	TCP_SKB_CB()->eor	4.7, ends a segment: TCP does not append to that skb
+ *	rx_opt.mss_clamp	before git, bounds the MSS: makes it a multiple of 4
+ *	icsk_accept_queue,
+ *	rskq_lock		4.4, protects the list: reads addresses before accept
+ *	urg_data		before git, 0 keeps tcp_read_sock() from stopping at urgent data
+ *	notsent_lowat		3.12, per socket: bounds unsent bytes
+ *	sk_rcvlowat		before git, tcp_set_rcvlowat() since 4.18: wakes at a whole FPDU
+ *	sk_user_data flags	6.0, tell a psock from our pointer; NOCOPY keeps it from children
+ *	tcp_read_sock()		before git, consumes bytes and opens the receive window
+ *	TCP_SKB_CB()->seq,
+ *	copied_seq		before git, find a byte in sk_receive_queue
  */
 #ifndef _RNIC_STREAM_H
 #define _RNIC_STREAM_H
@@ -14,11 +28,11 @@
 #include "tcp/sock.h"
 
 /**
- * struct rnic_cursor - a place in the receive queue
- * @skb:	buffer holding it, or the one before
- * @seq:	TCP sequence number of the place
+ * struct rnic_cursor - a position in the receive queue
+ * @skb:	skb of the position, or an earlier one
+ * @seq:	TCP sequence number of the position
  *
- * Valid while the socket lock is held and nothing was consumed.
+ * Valid while the socket lock is held and no byte is consumed.
  */
 struct rnic_cursor {
 	struct sk_buff *skb;
@@ -26,12 +40,14 @@ struct rnic_cursor {
 };
 
 /**
- * typedef rnic_piece_fn - takes one contiguous piece of the stream
- * @ctx:	the walker's context
- * @data:	the octets; preemption may be off, do not sleep
- * @len:	how many, at least 1
+ * typedef rnic_piece_fn - process one contiguous piece of the stream
+ * @ctx:	argument of rnic_sock_walk()
+ * @data:	the bytes
+ * @len:	bytes, at least 1
  *
- * Return: true to go on, false to stop after this piece.
+ * Must not sleep, because preemption may be off.
+ *
+ * Return: true to continue, false to stop after this piece.
  */
 typedef bool (*rnic_piece_fn)(void *ctx, const u8 *data, u32 len);
 
@@ -59,9 +75,14 @@ static inline void rnic_sock_assert_locked(const struct rnic_sock *s)
 	sock_owned_by_me(s->sock->sk);
 }
 
-/*
- * Does a process have the socket? Only for a callback that TCP makes with its own
- * lock held: that lock keeps the answer true until the callback returns.
+/**
+ * rnic_sock_owned() - test for a process that owns the socket
+ * @s:	socket
+ *
+ * The answer holds only while the caller has the socket's spinlock, as in a callback of TCP's,
+ * or the socket lock.
+ *
+ * Return: true if a process has the socket lock.
  */
 static inline bool rnic_sock_owned(const struct rnic_sock *s)
 {
@@ -69,7 +90,7 @@ static inline bool rnic_sock_owned(const struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_gfp() - how may whoever has the socket allocate?
+ * rnic_sock_gfp() - allocation flags for the owner of the socket lock
  * @s:	socket, locked
  *
  * Return: GFP_NOIO for a process, GFP_ATOMIC for a softirq.
@@ -81,10 +102,10 @@ static inline gfp_t rnic_sock_gfp(const struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_flush() - let TCP look at what came while the socket was ours
+ * rnic_sock_flush() - let TCP process the packets that arrived under the socket lock
  * @s:	socket, locked by this process
  *
- * It reports events as ever.
+ * TCP reports events as usual.
  */
 static inline void rnic_sock_flush(struct rnic_sock *s)
 {
@@ -92,13 +113,13 @@ static inline void rnic_sock_flush(struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_emss() - octets TCP puts into a full segment now
+ * rnic_sock_emss() - size of a full TCP segment now
  * @s:	socket, locked
  *
- * This is EMSS (RFC 5044 section 5.1). It follows the path's MTU at once, where TCP
- * by itself would look at it with the next octets it is given (SEG-09).
+ * This is EMSS (RFC 5044 section 5.1). It follows the path MTU at once; TCP alone would check
+ * that only with the next bytes to send (SEG-09).
  *
- * Return: EMSS, a multiple of 4 but for a peer with a tiny window.
+ * Return: EMSS in bytes, a multiple of 4 except for a peer with a tiny window.
  */
 static inline u32 rnic_sock_emss(struct rnic_sock *s)
 {
@@ -113,15 +134,14 @@ static inline u32 rnic_sock_emss(struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_seg_used() - how full is the segment that the next octet joins?
+ * rnic_sock_seg_used() - bytes in the segment that the next byte joins
  * @s:		socket, locked
- * @emss:	as rnic_sock_emss() told
+ * @emss:	result of rnic_sock_emss()
  *
- * TCP is asked anew each time, for it may cut a buffer anywhere, at the edge of the
- * peer's window for one (SEG-18). A buffer that has no room for the rest of its last
- * segment ends here.
+ * Reads TCP's last skb each time, because TCP may split it anywhere, for example at the edge
+ * of the peer's window (SEG-18). Ends an skb that has no room for the rest of its segment.
  *
- * Return: octets in it, 0 when the next octet begins a segment.
+ * Return: bytes, 0 if the next byte begins a segment.
  */
 static inline u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss)
 {
@@ -137,21 +157,26 @@ static inline u32 rnic_sock_seg_used(const struct rnic_sock *s, u32 emss)
 	return used;
 }
 
-/* Octets that the peer acknowledged, free running. */
+/* The first unacknowledged byte of the stream, as TCP's sequence number. Socket locked. */
 static inline u32 rnic_sock_acked(const struct rnic_sock *s)
 {
 	return tcp_sk(s->sock->sk)->snd_una;
 }
 
-/* Nothing is queued or waits for an acknowledgment. */
+/* True if the peer has acknowledged all bytes pushed. Socket locked. */
 static inline bool rnic_sock_all_acked(const struct rnic_sock *s)
 {
 	return tcp_rtx_and_write_queues_empty(s->sock->sk);
 }
 
-/*
- * May more be queued? If not, RNIC_SOCK_SPACE will tell: acknowledgments are
- * processed with the socket lock, so none slips in between look and flag.
+/**
+ * rnic_sock_room() - test for room in the send queue
+ * @s:	socket, locked
+ *
+ * TCP processes acknowledgments under the socket lock, so none is missed between the test and
+ * setting SOCK_NOSPACE.
+ *
+ * Return: true if there is room; otherwise RNIC_SOCK_SPACE will report it.
  */
 static inline bool rnic_sock_room(const struct rnic_sock *s)
 {
@@ -164,11 +189,10 @@ static inline bool rnic_sock_room(const struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_cut() - what was pushed ends a segment
+ * rnic_sock_cut() - end the current segment
  * @s:	socket, locked
  *
- * The next octet pushed begins a new buffer, and so a new segment, whatever
- * the one before was filled to.
+ * The next byte pushed begins a new skb, and with it a new segment.
  */
 static inline void rnic_sock_cut(struct rnic_sock *s)
 {
@@ -180,10 +204,10 @@ static inline void rnic_sock_cut(struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_rewind() - put a cursor on the unread stream
+ * rnic_sock_rewind() - set a cursor into the unread stream
  * @s:		socket, locked
  * @at:		the cursor
- * @skip:	unread octets to leave out, at most rnic_sock_unread()
+ * @skip:	unread bytes to skip, at most rnic_sock_unread()
  */
 static inline void rnic_sock_rewind(struct rnic_sock *s, struct rnic_cursor *at, u32 skip)
 {
@@ -193,16 +217,16 @@ static inline void rnic_sock_rewind(struct rnic_sock *s, struct rnic_cursor *at,
 	at->seq = tcp_sk(sk)->copied_seq + skip;
 }
 
-/* Octets that arrived in order and were not consumed. */
+/* Bytes that arrived in order and are not consumed. A hint unless the socket is locked. */
 static inline u32 rnic_sock_unread(const struct rnic_sock *s)
 {
 	return tcp_inq(s->sock->sk);
 }
 
 /**
- * rnic_sock_want() - report RNIC_SOCK_DATA only when so much is unread
+ * rnic_sock_want() - report RNIC_SOCK_DATA only at a number of unread bytes
  * @s:		socket, locked
- * @len:	octets; the receive buffer grows to hold them
+ * @len:	bytes; TCP grows the receive buffer to hold them
  */
 static inline void rnic_sock_want(struct rnic_sock *s, u32 len)
 {
@@ -211,7 +235,7 @@ static inline void rnic_sock_want(struct rnic_sock *s, u32 len)
 		compat_tcp_set_rcvlowat(s->sock->sk, len);
 }
 
-/* No connection any more: reset, timed out, or closed by both ends. */
+/* True if the connection is gone: reset, timed out, or closed by both ends. Any context. */
 static inline bool rnic_sock_dead(const struct rnic_sock *s)
 {
 	int state = inet_sk_state_load(s->sock->sk);
@@ -219,7 +243,7 @@ static inline bool rnic_sock_dead(const struct rnic_sock *s)
 	return state == TCP_CLOSE || state == TCP_TIME_WAIT;
 }
 
-/* The peer sent FIN, or there is no connection any more. */
+/* True if the peer sent FIN or the connection is gone. Any context. */
 static inline bool rnic_sock_peer_closed(const struct rnic_sock *s)
 {
 	return READ_ONCE(s->sock->sk->sk_shutdown) & RCV_SHUTDOWN || rnic_sock_dead(s);
