@@ -90,8 +90,8 @@ in_suite() {
 # copy_source DIR: what the module is made of, to be built there
 copy_source() {
 	mkdir -p "$1"
-	(cd "$TOP" && find Kbuild include drivers -type f \
-		\( -name '*.[ch]' -o -name Kbuild \) -exec cp -pu --parents -t "$1" {} +)
+	(cd "$TOP" && find Kbuild dkms.conf include drivers -type f \
+		\( -name '*.[ch]' -o -name Kbuild -o -name dkms.conf \) -exec cp -pu --parents -t "$1" {} +)
 }
 
 # result STATUS TEXT LOG: a line of TAP, and what the log says of a failure. Counts in number
