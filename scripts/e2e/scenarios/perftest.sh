@@ -127,6 +127,20 @@ small_stream() {
 	[ "$(held mpa0)" = "$ours" ] || fail "a Send with a Solicited Event waited"
 }
 
+scenario small_apart 20 "with the setting coalesce off no small message waits"
+small_apart() {
+	local ours
+	dirty
+	set_to coalesce 0
+	ours=$(held mpa0)
+	perf ib_write_bw -n 200 -s 64
+	perf ib_read_bw -n 200 -s 64
+	[ "$(held mpa0)" = "$ours" ] || fail "messages waited, and the setting is off"
+	set_to coalesce 1
+	perf ib_write_bw -n 200 -s 64
+	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Writes of 64 octets, and none waited"
+}
+
 # Of perftest's Reads every hundredth makes a completion, but for those with -Q 1.
 scenario small_reads 30 "small Reads whose completions nobody will see wait for company"
 small_reads() {

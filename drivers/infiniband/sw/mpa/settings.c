@@ -266,6 +266,20 @@ static ssize_t max_pending_store(struct device *device,
 }
 static DEVICE_ATTR_RW(max_pending);
 
+static ssize_t coalesce_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(get_settings(device)->coalesce));
+}
+
+static ssize_t coalesce_store(struct device *device,
+			      struct device_attribute *attr,
+			      const char *buf, size_t count)
+{
+	return store_flag(&get_settings(device)->coalesce, buf, count);
+}
+static DEVICE_ATTR_RW(coalesce);
+
 static struct attribute *settings_attrs[] = {
 	&dev_attr_crc.attr,
 	&dev_attr_markers.attr,
@@ -276,6 +290,7 @@ static struct attribute *settings_attrs[] = {
 	&dev_attr_request_timeout_ms.attr,
 	&dev_attr_keepalive_s.attr,
 	&dev_attr_max_pending.attr,
+	&dev_attr_coalesce.attr,
 	NULL
 };
 
@@ -298,5 +313,6 @@ void rnic_settings_init(struct rnic_settings *set)
 		.startup_timeout_ms = 10000,
 		.request_timeout_ms = 2000,
 		.max_pending = 1024,
+		.coalesce = true,
 	};
 }

@@ -72,6 +72,7 @@ enum rnic_obj {
  * @request_timeout_ms:	time for a peer's Request, 100 to 600000
  * @keepalive_s:	idle seconds before TCP asks the peer; 0: as the sysctls say, -1: never
  * @max_pending:	startups that may wait for the peer at once, and for programs, 1 to 65536
+ * @coalesce:		small messages of a stream may wait for a moment, to share a segment
  *
  * Written through sysfs at any time, by field; read with READ_ONCE(). A
  * connection takes over the values once, at its start.
@@ -86,6 +87,7 @@ struct rnic_settings {
 	u32 request_timeout_ms;
 	s32 keepalive_s;
 	u32 max_pending;
+	bool coalesce;
 };
 
 /* Sources are told apart by a hash, so that they cost no memory. */

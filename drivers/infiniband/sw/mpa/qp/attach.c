@@ -55,7 +55,7 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->tx.msn[DDP_QN_READ_REQ] = 1;
 	qp->tx.msn[DDP_QN_TERMINATE] = 1;
 	qp->tx.open = open;
-	rnic_hold_init(qp);
+	rnic_pace_init(&qp->tx.pace, READ_ONCE(qp->dev->set.coalesce));
 	qp->tx.rtr = open ? agreed->rtr : 0;
 	qp->rx.rtr = open ? 0 : agreed->rtr;
 	qp->rx.first = true;

@@ -9,15 +9,11 @@
  * because it looks at the send queue again before it stops.
  *
  * Kernel consumers. The worker can always send what they post, and goes on beside the consumer,
- * which posts more meanwhile. But its wake-up is most of the time that a small request takes when
- * nothing follows. So if the worker finds one post only, a tasklet sends the next 1, 3, 7 and up to
- * SOFT_MAX of them, before the worker is tried again.
+ * which posts more meanwhile. Where its wake-up does not pay a tasklet sends (pace.h).
  */
 #include "core/dev.h"
 #include "qp/qp.h"
 #include "tcp/stream.h"
-
-#define SOFT_MAX	64U
 
 /**
  * rnic_bulk_doorbell() - send what is not the worker's
@@ -75,13 +71,6 @@ static u32 take_posts(struct rnic_qp *qp)
 	return posts;
 }
 
-/* The worker sent @posts. With one at a time its wake-up does not pay. */
-static void learn_posts(struct rnic_tx *tx, u32 posts)
-{
-	tx->soft_last = posts == 1 ? min(2 * tx->soft_last + 1, SOFT_MAX) : 0;
-	WRITE_ONCE(tx->soft_left, tx->soft_last);
-}
-
 /**
  * rnic_post_work() - the worker sends what kernel consumers posted
  * @qp:	queue pair that may send
@@ -95,7 +84,7 @@ bool rnic_post_work(struct rnic_qp *qp, struct rnic_sock *s)
 	u32 posts = take_posts(qp);
 
 	if (posts)
-		learn_posts(&qp->tx, posts);
+		rnic_pace_posts(&qp->tx.pace, posts);
 	return again;
 }
 
@@ -109,11 +98,11 @@ bool rnic_post_work(struct rnic_qp *qp, struct rnic_sock *s)
  */
 bool rnic_post_now(struct rnic_qp *qp, struct rnic_sock *s)
 {
-	struct rnic_tx *tx = &qp->tx;
+	struct rnic_pace *pace = &qp->tx.pace;
 
 	rnic_stat_inc(qp->dev, RNIC_STAT_DOORBELLS);
-	if (tx->soft_left)
-		WRITE_ONCE(tx->soft_left, tx->soft_left - 1);
+	if (pace->soft_left)
+		WRITE_ONCE(pace->soft_left, pace->soft_left - 1);
 	take_posts(qp);
 	/* In SQD the worker waits for the last send to go. */
 	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || rnic_qp_failed(qp) ||

@@ -25,7 +25,7 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 	if (conn) {
 		rnic_sock_lock(&conn->s);
 		if (READ_ONCE(qp->conn) == conn && rnic_qp_sends(qp)) {
-			qp->tx.run++;
+			rnic_pace_rung(&qp->tx.pace);
 			/* In SQD the worker waits for the last send to go. */
 			kick = rnic_bulk_doorbell(qp, &conn->s) || rnic_qp_failed(qp) ||
 			       rnic_qp_state(qp) != IB_QPS_RTS;

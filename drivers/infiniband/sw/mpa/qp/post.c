@@ -41,7 +41,7 @@ static int push_sends(struct rnic_qp *qp, const struct ib_send_wr *wr,
  */
 static void have_posts_sent(struct rnic_qp *qp)
 {
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !READ_ONCE(qp->tx.soft_left) || irqs_disabled()) {
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !READ_ONCE(qp->tx.pace.soft_left) || irqs_disabled()) {
 		rnic_qp_kick(qp);
 		return;
 	}

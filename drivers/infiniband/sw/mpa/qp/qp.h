@@ -22,6 +22,7 @@
 #include "mem/mr.h"
 #include "mem/sgl.h"
 #include "qp/life.h"
+#include "qp/pace.h"
 #include "qp/readq.h"
 #include "ring/ring.h"
 #include "tcp/chunk.h"
@@ -76,15 +77,9 @@ enum rnic_tx_msg {
  * @mpa:	FPDU encoder
  * @img:	chunk FPDUs are encoded into, or none
  * @sent:	how far it was handed to TCP
- * @held:	octets at the end of the image that wait for company
+ * @held:	bytes at the end of the staging buffer that are held (hold.c)
  * @held_until:	when they have waited long enough
- * @company:	doorbells they are of
- * @run:	doorbells since the peer was last heard, or one wanted attention
- * @unseen:	this doorbell was for Reads only, of which no completion will be seen
- * @reads:	such doorbells since one waited in vain
- * @patience:	@run, or @reads, above which company is waited for
- * @soft_left:	runs of @soft that send before the worker is tried again; of a kernel consumer
- * @soft_last:	how many they were when it was tried last
+ * @pace:	what was learnt of the consumer
  * @posts:	rnic_qp.posts when somebody looked for something to send
  * @broken:	TCP said that there is no connection any more
  * @emss:	segment size of this burst, a multiple of 4
@@ -113,13 +108,7 @@ struct rnic_tx {
 	u32 sent;
 	u32 held;
 	ktime_t held_until;
-	u32 company;
-	u32 run;
-	bool unseen;
-	u32 reads;
-	u32 patience;
-	u32 soft_left;
-	u32 soft_last;
+	struct rnic_pace pace;
 	u32 posts;
 	bool broken;
 	u32 emss;
@@ -383,11 +372,7 @@ void rnic_qp_discard(struct rnic_qp *qp);
 /* hold.c */
 /* Longest wait. NICs moderate their interrupts by as much. */
 #define RNIC_HOLD_NS	(150 * NSEC_PER_USEC)
-/* Doorbells that are company. */
-#define RNIC_COMPANY	3
-void rnic_hold_init(struct rnic_qp *qp);
 u32 rnic_hold(struct rnic_qp *qp, u32 encoded, bool more);
-void rnic_hold_learn(struct rnic_tx *tx, bool worth);
 
 static inline void rnic_hold_start(struct rnic_qp *qp, ktime_t when)
 {

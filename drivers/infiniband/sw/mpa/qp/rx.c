@@ -409,7 +409,7 @@ static enum wire_err rx_fpdu(struct pass *p)
 		return err;
 	ddp_rx_accept(&rx->ddp, seg);
 	rx->first = false;
-	qp->tx.run = 0;
+	rnic_pace_heard(&qp->tx.pace);
 	rnic_stat_inc(qp->dev, RNIC_STAT_RX_FPDUS);
 	rnic_stat_add(qp->dev, RNIC_STAT_RX_OCTETS, seg->len);
 	if (seg->last)

@@ -121,7 +121,7 @@ static void send_held(struct rnic_sock *s, void *ctx)
 		rnic_hold_start(qp, tx->held_until);
 		return;
 	}
-	rnic_hold_learn(tx, tx->company >= RNIC_COMPANY);
+	rnic_pace_over(&tx->pace);
 	if (rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || rnic_qp_failed(qp))
 		rnic_qp_kick(qp);
 }
@@ -141,7 +141,7 @@ enum hrtimer_restart rnic_hold_over(struct hrtimer *timer)
 	struct rnic_qp *qp = container_of(timer, struct rnic_qp, hold);
 	struct rnic_conn *conn = READ_ONCE(qp->conn);
 
-	/* In a doorbell what is held may get company yet. */
+	/* The doorbell may add to what is held. */
 	if (conn && !rnic_sock_try(&conn->s, send_held, qp))
 		rnic_hold_start(qp, ktime_add_ns(ktime_get(), RNIC_HOLD_NS));
 	return HRTIMER_NORESTART;

@@ -294,7 +294,7 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 	rnic_sock_assert_locked(s);
 	if (!hold)
 		tx->held = 0;
-	tx->unseen = tx->msg == RNIC_TX_NONE;
+	rnic_pace_burst(&tx->pace, tx->msg == RNIC_TX_NONE);
 	while (more && !again && push_image(qp, s, false) && rnic_sock_room(s) &&
 	       measure_segment(qp, s)) {
 		more = fill_image(qp, s, budget, &cut);

@@ -33,7 +33,7 @@ static void begin_message(struct rnic_tx *tx, enum rnic_tx_msg msg, enum rdmap_o
 			  u32 len)
 {
 	tx->msg = msg;
-	tx->unseen &= opcode == RDMAP_READ_REQ;
+	rnic_pace_message(&tx->pace, opcode == RDMAP_READ_REQ);
 	tx->left = len;
 	tx->off = 0;
 	memset(&tx->seg, 0, offsetof(struct ddp_seg, read));
@@ -138,10 +138,8 @@ static void begin_read(struct rnic_qp *qp)
 	tx->seg.read.src_stag = wqe->rkey;
 	tx->seg.read.src_to = wqe->raddr;
 	/* A program that asked to see it may be waiting for the data. */
-	if (wqe->flags & RNIC_WQE_SIGNALED) {
-		tx->unseen = false;
-		tx->run = 0;
-	}
+	if (wqe->flags & RNIC_WQE_SIGNALED)
+		rnic_pace_urgent(&tx->pace);
 	rnic_read_out_push(&qp->readq, &r);
 }
 
@@ -189,9 +187,8 @@ static bool begin_wqe(struct rnic_qp *qp)
 	} else {
 		begin_message(tx, RNIC_TX_WQE, opcode_of_send(wqe), wqe->len);
 		tx->seg.stag = wqe->op == RNIC_OP_SEND_INV ? wqe->rkey : 0;
-		/* It wants attention, so it does not wait for company (hold.c). */
 		if (wqe->flags & RNIC_WQE_SOLICITED)
-			tx->run = 0;
+			rnic_pace_urgent(&tx->pace);
 	}
 	return true;
 }
