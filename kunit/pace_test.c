@@ -157,6 +157,15 @@ static void reads(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ring(&pace, 0, true),
 				i < RNIC_PACE_MIN ? RNIC_PACE_SEND : RNIC_PACE_BEGIN);
 	}
+	/* Sends do not count for them */
+	pace = new_pace(true);
+	for (i = 0; i < 4 * RNIC_PACE_MIN; i++) {
+		rnic_pace_heard(&pace);
+		ring(&pace, 0, false);
+	}
+	rnic_pace_heard(&pace);
+	KUNIT_EXPECT_EQ(test, ring(&pace, 0, true), RNIC_PACE_SEND);
+	KUNIT_EXPECT_EQ(test, pace.reads, 1u);
 	/* with a Send among them the doorbell is not of Reads only */
 	rnic_pace_heard(&pace);
 	rnic_pace_rung(&pace);
