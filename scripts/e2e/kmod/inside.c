@@ -205,7 +205,7 @@ static int cut(const struct pinned *p, struct ib_umem *umem)
 	}
 	steps = 0;
 	breaks = 0;
-	mr = mr_of_umem(umem);
+	mr = split_umem(umem);
 	if (IS_ERR(mr))
 		return complain("mr_of_umem: %ld", PTR_ERR(mr));
 	ret = compare(mr, p);
