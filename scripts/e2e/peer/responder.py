@@ -134,7 +134,8 @@ def two_ports():
     with serving() as program, Program() as other:
         other.tell("listen", Way.addresses[1], PORT + 1)
         other.expect("listens")
-        with Settings(startup_timeout_ms=400 * int(SLOW), max_pending=1), \
+        with Settings(startup_timeout_ms=2000 * int(SLOW), max_pending=1,
+                      request_timeout_ms=2000 * int(SLOW)), \
                 contextlib.ExitStack() as stack:
             before = counter("startups_timeout")
             for _ in range(12):
