@@ -217,7 +217,7 @@ static int enter_sqd(struct rnic_qp *qp)
 /* finish_reset() waits for the worker, which may still end the last connection. */
 static int enter_reset(struct rnic_qp *qp)
 {
-	if (!rnic_qp_move(qp, RNIC_MOVE_RESET))
+	if (!rnic_qp_try_move(qp, RNIC_MOVE_RESET))
 		return -EBUSY;
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	return 0;

@@ -39,7 +39,7 @@ static int claim_qp(struct rnic_qp *qp)
 	bool claimed;
 
 	spin_lock_bh(&qp->lock);
-	claimed = may_claim_qp(qp) && rnic_qp_move(qp, RNIC_MOVE_CLAIM);
+	claimed = may_claim_qp(qp) && rnic_qp_try_move(qp, RNIC_MOVE_CLAIM);
 	spin_unlock_bh(&qp->lock);
 	return claimed ? 0 : -EINVAL;
 }

@@ -167,7 +167,7 @@ struct rnic_rx {
  * @startups:	endpoints that start a connection for it, under the device's ep_lock
  * @conn:	connection, with a reference, or NULL; cleared with the socket
  *		locked too, so whoever holds that may go on
- * @life:	see life.h; changed by rnic_qp_move(), from RNIC_ATTACHED on with the socket
+ * @life:	see life.h; changed by rnic_qp_try_move(), from RNIC_ATTACHED on with the socket
  *		locked too
  * @parted:	the consumer closed, whatever came then
  * @moved:	bytes acknowledged and received when the deadline of a close was set, or -1
@@ -327,7 +327,8 @@ struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn);
 void rnic_qp_add_ref(struct ib_qp *ibqp);
 void rnic_qp_rem_ref(struct ib_qp *ibqp);
 void rnic_qp_kick(struct rnic_qp *qp);
-bool rnic_qp_move(struct rnic_qp *qp, enum rnic_move move);
+bool rnic_qp_try_move(struct rnic_qp *qp, enum rnic_move move);
+void rnic_qp_move(struct rnic_qp *qp, enum rnic_move move);
 void rnic_qp_error(struct rnic_qp *qp);
 void rnic_qp_stop(struct rnic_qp *qp);
 void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_conn *conn);

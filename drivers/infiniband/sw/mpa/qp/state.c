@@ -62,13 +62,13 @@ void rnic_qp_kick(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_move() - change the life of a queue pair
+ * rnic_qp_try_move() - change the life of a queue pair, if it may be moved so
  * @qp:		queue pair, @lock held, and its socket from RNIC_ATTACHED on
  * @move:	who moves it
  *
  * Return: false when it may not be moved so from where it stands; nothing has changed then.
  */
-bool rnic_qp_move(struct rnic_qp *qp, enum rnic_move move)
+bool rnic_qp_try_move(struct rnic_qp *qp, enum rnic_move move)
 {
 	enum rnic_life next;
 
@@ -77,6 +77,16 @@ bool rnic_qp_move(struct rnic_qp *qp, enum rnic_move move)
 		return false;
 	WRITE_ONCE(qp->life, next);
 	return true;
+}
+
+/**
+ * rnic_qp_move() - change the life of a queue pair, which stands where it may be moved so
+ * @qp:		as rnic_qp_try_move()
+ * @move:	who moves it
+ */
+void rnic_qp_move(struct rnic_qp *qp, enum rnic_move move)
+{
+	WARN_ON_ONCE(!rnic_qp_try_move(qp, move));
 }
 
 /**

@@ -80,7 +80,8 @@ static void close_gracefully(struct rnic_qp *qp, struct rnic_conn *conn)
 	if (opens && !rnic_tx_idle(qp))
 		return;
 	spin_lock_bh(&qp->lock);
-	rnic_qp_move(qp, RNIC_MOVE_FINISH);
+	/* It may have been finished in an earlier round. */
+	rnic_qp_try_move(qp, RNIC_MOVE_FINISH);
 	spin_unlock_bh(&qp->lock);
 }
 

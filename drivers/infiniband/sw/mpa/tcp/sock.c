@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Kernel TCP sockets: create, connect, listen, accept, hook, close. stream.c moves bytes, and
- * addr.c reads addresses. stream.h lists the TCP internals that this folder relies on.
- *
- * Callbacks. The sk_user_data of a hooked socket is its struct rnic_sock. TCP does not copy it
- * to children, so a connection in the accept queue reports no events. The caller of
- * rnic_sock_accept() hooks the socket and then checks it once, because bytes that arrived
- * before were not reported.
+ * Kernel TCP sockets: create, connect, listen, accept, close. hook.c reports their events,
+ * stream.c moves bytes, and addr.c reads addresses. stream.h lists the TCP internals that this folder relies on.
  *
  * The socket lock is the data path's lock: sending and receiving of one connection never run
  * at the same time. See Documentation/locking.rst.
  *
  * Lifetime. The owner of a struct rnic_sock calls rnic_sock_close() in process context when
- * nothing else uses it. Unhooking takes sk_callback_lock for writing, so no callback runs
- * afterwards.
+ * nothing else uses it.
  */
 #include <linux/memcontrol.h>
 #include <linux/net.h>
@@ -35,113 +29,6 @@
 #define RCVBUF_MIN	(512 * 1024)
 /* Most bytes that wait unsent in TCP. */
 #define UNSENT_MAX	(256 * 1024)
-
-/*
- * True if BPF has put the socket into a sockmap, which it may do before the connection is
- * accepted. sk_user_data is then a psock. The caller holds sk_callback_lock.
- */
-static bool is_in_sockmap(const struct sock *sk)
-{
-	return __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_PSOCK);
-}
-
-static void report_event(struct sock *sk, enum rnic_sock_event event)
-{
-	struct rnic_sock *s;
-
-	read_lock_bh(&sk->sk_callback_lock);
-	s = __locked_read_sk_user_data_with_flags(sk, 0);
-	if (s && !is_in_sockmap(sk))
-		s->event(s, event);
-	read_unlock_bh(&sk->sk_callback_lock);
-}
-
-static void report_data(struct sock *sk)
-{
-	report_event(sk, RNIC_SOCK_DATA);
-}
-
-static void report_space(struct sock *sk)
-{
-	if (!sk->sk_socket || !sk_stream_is_writeable(sk))
-		return;
-	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	report_event(sk, RNIC_SOCK_SPACE);
-}
-
-static void report_state(struct sock *sk)
-{
-	report_event(sk, RNIC_SOCK_STATE);
-}
-
-/**
- * rnic_sock_hook() - start reporting events
- * @s:		a socket; the struct must not move while it is hooked
- * @event:	called for each event from now on; earlier events are lost
- *
- * Context: process.
- */
-void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event)
-{
-	struct sock *sk = s->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	s->event = event;
-	if (sk->sk_data_ready != report_data) {
-		s->data_ready = sk->sk_data_ready;
-		s->write_space = sk->sk_write_space;
-		s->state_change = sk->sk_state_change;
-		s->error_report = sk->sk_error_report;
-	}
-	sk->sk_data_ready = report_data;
-	sk->sk_write_space = report_space;
-	sk->sk_state_change = report_state;
-	sk->sk_error_report = report_state;
-	__rcu_assign_sk_user_data_with_flags(sk, s, SK_USER_DATA_NOCOPY);
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
-/**
- * rnic_sock_redirect() - report events to another function
- * @s:		a hooked socket
- * @event:	the function
- *
- * The old function is not running when this returns.
- *
- * Context: process.
- */
-void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event)
-{
-	struct sock *sk = s->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	s->event = event;
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
-/**
- * rnic_sock_unhook() - stop reporting events
- * @s:	a socket, hooked or not
- *
- * No event callback is running when this returns.
- *
- * Context: process.
- */
-void rnic_sock_unhook(struct rnic_sock *s)
-{
-	struct sock *sk = s->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	/* An accepted socket inherits our callbacks, so it has them before it is hooked. */
-	if (sk->sk_data_ready == report_data) {
-		rcu_assign_sk_user_data(sk, NULL);
-		sk->sk_data_ready = s->data_ready;
-		sk->sk_write_space = s->write_space;
-		sk->sk_state_change = s->state_change;
-		sk->sk_error_report = s->error_report;
-	}
-	write_unlock_bh(&sk->sk_callback_lock);
-}
 
 /*
  * Set the options that an accepted socket does not inherit, or shares with its listener.
@@ -440,7 +327,7 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 		return ret;
 	sk = s->sock->sk;
 	read_lock_bh(&sk->sk_callback_lock);
-	taken = is_in_sockmap(sk);
+	taken = rnic_sock_in_sockmap(sk);
 	read_unlock_bh(&sk->sk_callback_lock);
 	if (taken) {
 		/* Reset it now, because it still has our callbacks. */

@@ -70,12 +70,15 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
 void rnic_sock_charge(struct rnic_sock *s);
 void rnic_sock_keepalive(struct rnic_sock *s, int seconds);
-void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);
-void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event);
-void rnic_sock_unhook(struct rnic_sock *s);
 void rnic_sock_close(struct rnic_sock *s);
 void rnic_sock_abort(struct rnic_sock *s);
 void rnic_sock_shut(struct rnic_sock *s);
+
+/* hook.c */
+void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);
+void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event);
+void rnic_sock_unhook(struct rnic_sock *s);
+bool rnic_sock_in_sockmap(const struct sock *sk);
 
 /* addr.c */
 int rnic_sock_peek(const struct rnic_sock *listener, struct sockaddr_storage *local,
