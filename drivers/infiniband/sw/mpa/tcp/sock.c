@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Kernel TCP sockets: create, connect, listen, accept, close. hook.c reports their events,
- * stream.c moves bytes, and addr.c reads addresses. stream.h lists the TCP internals that this folder relies on.
+ * stream.c moves bytes, and addr.c reads addresses. stream.h lists the TCP internals that this
+ * folder relies on.
  *
  * The socket lock is the data path's lock: sending and receiving of one connection never run
  * at the same time. See Documentation/locking.rst.
@@ -48,7 +49,7 @@ static void set_socket_options(struct sock *sk)
  * acknowledges the SYN+ACK, and the Reply the Request. Accepted sockets inherit this, and
  * listen() resets it.
  */
-static void enable_quickack(struct sock *sk)
+static void disable_quickack(struct sock *sk)
 {
 	tcp_sock_set_quickack(sk, 0);
 }
@@ -146,7 +147,7 @@ static int bind_and_connect(struct rnic_sock *s, struct net_device *ndev,
 	if (ret)
 		goto err;
 	rnic_sock_hook(s, event);
-	enable_quickack(s->sock->sk);
+	disable_quickack(s->sock->sk);
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
 			     O_NONBLOCK);
 	if (!ret || ret == -EINPROGRESS)
@@ -210,7 +211,7 @@ int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
 		return ret;
 	/* Clear the error of the last connection. */
 	sock_error(s->sock->sk);
-	enable_quickack(s->sock->sk);
+	disable_quickack(s->sock->sk);
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
 			     O_NONBLOCK);
 	return ret == -EINPROGRESS ? 0 : ret;
@@ -250,7 +251,7 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 	ret = kernel_listen(s->sock, backlog);
 	if (ret)
 		goto err;
-	enable_quickack(s->sock->sk);
+	disable_quickack(s->sock->sk);
 	return 0;
 err:
 	rnic_sock_close(s);
