@@ -69,10 +69,11 @@ run_alone() {
 	${COMMAND_OF[$1]:-$1}
 }
 
-# end_late SECONDS GROUP: ends these processes if they are there so late
+# end_late SECONDS GROUP: ends these processes if they are there so late, after a look at them
 end_late() {
 	sleep "$1"
 	: >"$WORK/late"
+	snapshot "$2"
 	kill -TERM -- "-$2"
 	sleep 3
 	kill -KILL -- "-$2"

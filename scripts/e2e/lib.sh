@@ -143,10 +143,11 @@ run() {
 	[ "$STATUS" = 0 ] || fail "$1: exit status $STATUS: ${*:3}"
 }
 
-# look_closely: who waits for what: the scenario's programs, TCP, the queue pairs
+# look_closely [GROUP]: who waits for what: the scenario's programs, which are our process
+# group's or that one's, the interfaces, TCP, the devices, the queue pairs
 look_closely() {
-	local pid ns task group
-	read -r _ _ _ _ group _ </proc/self/stat
+	local pid ns task group=${1:-}
+	[ -n "$group" ] || read -r _ _ _ _ group _ </proc/self/stat
 	for pid in $(pgrep -g "$group"); do
 		for task in "/proc/$pid/task"/[0-9]*; do
 			[ ! -e "$task" ] || echo "$(<"$task/comm") ${task##*/}:" \
@@ -154,15 +155,17 @@ look_closely() {
 		done
 	done
 	for ns in a b; do
+		timeout -k 1 10 "${INTO[@]}" "$ns" ip -br link
 		timeout -k 1 10 "${INTO[@]}" "$ns" ss -HtnOoi
 	done
+	timeout -k 1 10 rdma link
 	timeout -k 1 10 rdma resource show qp -dd |
 		sed 's/ rqpn.* type RC / /; s/ rq-psn.* pid/ pid/'
 }
 
-# snapshot: that, once a scenario, for diagnose() to show
+# snapshot [GROUP]: that, once a scenario, for diagnose() to show
 snapshot() {
-	[ -s "$WORK/snapshot" ] || look_closely >"$WORK/snapshot" 2>&1 || :
+	[ -s "$WORK/snapshot" ] || look_closely "$@" >"$WORK/snapshot" 2>&1 || :
 }
 
 # ended NAME [SECONDS]: a background program has to end soon; how it did is in STATUS
@@ -290,16 +293,17 @@ topo_up() {
 	make_cable
 	link_add mpa0 a va
 	link_add mpa1 b vb "$PEER_TYPE"
-	rm -f "$STATE/dirty"
 }
 
-# The scenario leaves the topology changed: build it anew for the next one.
+# The scenario leaves the topology changed: build it anew for the next one. What the scenario
+# itself builds with topo_up does not change that.
 dirty() { : >"$STATE/dirty"; }
 
 topo_ensure() {
 	[ ! -e "$STATE/dirty" ] && device_exists mpa0 && device_exists mpa1 &&
 		[ -e /run/netns/a ] && [ -e /run/netns/b ] && return
 	topo_up
+	rm -f "$STATE/dirty"
 }
 
 set_mtu() {

@@ -134,8 +134,8 @@ cm_foreign() {
 	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
 	stop holder
 	ip netns del a
-	wait_for 60 not device_exists mpa0	# its namespace is gone
-	wait_for 60 not device_exists mpa1	# and the cable with it
+	wait_for 10 not device_exists mpa0	# its namespace is gone
+	wait_for 10 not device_exists mpa1	# and the cable with it
 	not listens server "$PORT" || fail "a port without a device"
 	ip -n b link add d0 type dummy
 	ip -n b addr add 10.78.0.1/24 dev d0
