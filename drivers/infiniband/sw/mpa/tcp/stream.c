@@ -154,10 +154,13 @@ static const u8 *frag_data(const struct rnic_cursor *at)
 			      skb_frag_address_safe(&skb_shinfo(at->part)->frags[at->frag]);
 }
 
-/* Move a cursor to the next fragment of its skb, whose frag_list has no lists of its own. */
-static void skip_frag(struct rnic_cursor *at)
+/*
+ * Move a cursor from a fragment of @len bytes to the next. The skbs of a frag_list have no
+ * lists of their own.
+ */
+static void skip_frag(struct rnic_cursor *at, u32 len)
 {
-	at->base += frag_len(at);
+	at->base += len;
 	if (++at->frag < skb_shinfo(at->part)->nr_frags)
 		return;
 	at->frag = -1;
@@ -183,8 +186,8 @@ u32 rnic_sock_next(struct rnic_sock *s, struct rnic_cursor *at, const u8 **data)
 
 	if (!at->skb)
 		return 0;
-	while (off - at->base >= frag_len(at)) {
-		skip_frag(at);
+	for (len = frag_len(at); off - at->base >= len; len = frag_len(at)) {
+		skip_frag(at, len);
 		if (WARN_ON_ONCE(!at->part))
 			return 0;
 	}
@@ -192,10 +195,9 @@ u32 rnic_sock_next(struct rnic_sock *s, struct rnic_cursor *at, const u8 **data)
 	if (!frag)
 		return 0;
 	off -= at->base;
-	len = frag_len(at) - off;
 	*data = frag + off;
-	at->seq += len;
-	return len;
+	at->seq += len - off;
+	return len - off;
 }
 
 /**
