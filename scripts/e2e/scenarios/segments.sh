@@ -285,13 +285,13 @@ seg_loss() {
 	lossy "loss, Markers" "$B4" -n 80
 }
 
-sent_octets() { hw_counter mpa0 tx_octets; }
+sent_bytes() { hw_counter mpa0 tx_bytes; }
 
-passed() { [ "$(sent_octets)" -ge "$1" ]; }
+passed() { [ "$(sent_bytes)" -ge "$1" ]; }
 
-# go_on OCTETS: until the device has sent so many more
+# go_on BYTES: until the device has sent so many more
 go_on() {
-	wait_for 30 passed $(($(sent_octets) + $1))
+	wait_for 30 passed $(($(sent_bytes) + $1))
 }
 
 # window: a part of the transfer to be looked at; the one before has settled

@@ -13,8 +13,8 @@
  * enum rnic_stat - index of a counter
  * @RNIC_STAT_TX_FPDUS: FPDUs encoded, a Terminate's left out
  * @RNIC_STAT_RX_FPDUS: FPDUs received whole
- * @RNIC_STAT_TX_OCTETS: DDP payload sent
- * @RNIC_STAT_RX_OCTETS: DDP payload placed
+ * @RNIC_STAT_TX_BYTES: DDP payload sent
+ * @RNIC_STAT_RX_BYTES: DDP payload placed
  * @RNIC_STAT_TX_MSG: first of the eight counters of messages sent
  * @RNIC_STAT_TX_LAST: last of these
  * @RNIC_STAT_RX_MSG: first of the eight counters of messages received
@@ -46,8 +46,8 @@
 enum rnic_stat {
 	RNIC_STAT_TX_FPDUS,
 	RNIC_STAT_RX_FPDUS,
-	RNIC_STAT_TX_OCTETS,
-	RNIC_STAT_RX_OCTETS,
+	RNIC_STAT_TX_BYTES,
+	RNIC_STAT_RX_BYTES,
 	RNIC_STAT_TX_MSG,
 	RNIC_STAT_TX_LAST = RNIC_STAT_TX_MSG + 7,
 	RNIC_STAT_RX_MSG,

@@ -136,7 +136,7 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 	tx->left -= n;
 	tx->seg.to += n;
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_FPDUS);
-	rnic_stat_add(qp->dev, RNIC_STAT_TX_OCTETS, n);
+	rnic_stat_add(qp->dev, RNIC_STAT_TX_BYTES, n);
 	if (tx->seg.last)
 		rnic_tx_done(qp);
 	return SEG_ENCODED;
