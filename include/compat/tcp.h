@@ -47,7 +47,7 @@ static inline void compat_sock_own_frag(struct sock *sk)
 #endif
 }
 
-/* Octets of one page, copied. */
+/* Bytes of one page, copied. */
 static inline int compat_tcp_copy(struct sock *sk, struct page *page, u32 off, u32 len, int flags)
 {
 	struct bio_vec bv = { .bv_page = page, .bv_offset = off, .bv_len = len };
@@ -80,7 +80,7 @@ static inline u32 compat_tcp_places(const struct sk_buff *tail)
 }
 
 /**
- * compat_tcp_has_room() - will a buffer of TCP's take some octets more?
+ * compat_tcp_has_room() - will a buffer of TCP's take some bytes more?
  * @tail:	the last of the send queue
  * @len:	how many, of as few pages as can be
  *
@@ -122,16 +122,16 @@ static inline u32 compat_tcp_fit(struct sock *sk, struct page *page, u32 off, u3
 }
 
 /**
- * compat_tcp_push() - hand octets of a (compound) page to TCP, by reference
+ * compat_tcp_push() - hand bytes of a (compound) page to TCP, by reference
  * @sk:		a connected socket
  * @page:	first page
- * @off:	offset of the first octet
+ * @off:	offset of the first byte
  * @len:	how many
  * @flags:	MSG_*
  *
  * A network device without scatter-gather gets a copy.
  *
- * Return: octets taken, possibly fewer than @len, or -errno.
+ * Return: bytes taken, possibly fewer than @len, or -errno.
  */
 static inline int compat_tcp_push(struct sock *sk, struct page *page, u32 off, u32 len, int flags)
 {
@@ -171,7 +171,7 @@ static inline u32 compat_tcp_mtu_to_mss(struct sock *sk, u32 mtu)
 }
 
 /*
- * TCP compares the MTU with the route's before it takes octets, if they are none, too.
+ * TCP compares the MTU with the route's before it takes bytes, if they are none, too.
  * Not where it would report, and so forget, what ended the connection.
  */
 static inline u32 compat_tcp_sync_mss(struct sock *sk, u32 mtu)

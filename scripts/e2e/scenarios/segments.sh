@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # TCP segments and FPDUs: which of them begin together (segments.py), at any segment
-# size, with loss, and while the path's MTU changes. bulk.c compares every octet.
+# size, with loss, and while the path's MTU changes. bulk.c compares every byte.
 #
 # Segments are counted where they leave the sender, cut to their size: a capture
 # must not see the big buffers that TCP leaves to the network device to cut.
@@ -101,7 +101,7 @@ seg_markers() {
 
 # --- the edge of the receiver's window ---
 
-# narrow: b takes 66000 octets at a time, by its route, and nothing raises that. Its
+# narrow: b takes 66000 bytes at a time, by its route, and nothing raises that. Its
 # acknowledgments come late, so that the sender meets the edge all the time: later than
 # it takes to send that much, also on a slow kernel. With less the window is not scaled,
 # and TCP makes it a multiple of the segment size.

@@ -15,7 +15,7 @@
  * other, so the payload is copied once, the CRC runs over that copy (the user
  * may change his memory at any time), and TCP gets many FPDUs in one call. What
  * TCP did not take stays between tx->sent and tx->img.fill: that and the position in
- * the current message are all there is to resume from. Of that, tx->held octets at the
+ * the current message are all there is to resume from. Of that, tx->held bytes at the
  * end may be waiting for company (hold.c). When TCP took all, the chunk
  * goes back to the stock (chunk.c): an idle connection keeps none.
  *
@@ -23,7 +23,7 @@
  * the NIC, cuts between FPDUs. tx->seg_used follows how full the current segment
  * is: a message that begins in the middle of one has a first FPDU that fills the
  * rest. Where no FPDU fills it, what follows begins a new buffer of TCP's, see
- * rnic_sock_cut(). That is so for less than 136 octets, and with Markers, when a
+ * rnic_sock_cut(). That is so for less than 136 bytes, and with Markers, when a
  * segment would end just behind one, for the last 4.
  */
 #include <linux/mm.h>
@@ -53,7 +53,7 @@ static u32 image_room(const struct rnic_tx *tx)
 }
 
 /*
- * All of the image is with TCP: go on in another chunk, with room for @size octets,
+ * All of the image is with TCP: go on in another chunk, with room for @size bytes,
  * or an empty one. To allocate may be to sleep, so the access to memory ends before.
  */
 static bool new_chunk(struct rnic_qp *qp, u32 size, gfp_t gfp)
@@ -79,7 +79,7 @@ static void drop_chunk(struct rnic_tx *tx)
 		rnic_chunk_put(&tx->img);
 }
 
-/* Octets in the last segment of @len. (A division takes as long as much of what is here.) */
+/* Bytes in the last segment of @len. (A division takes as long as much of what is here.) */
 static u32 rest_in_segment(u32 len, u32 emss)
 {
 	return len < emss ? len : len % emss;
@@ -105,7 +105,7 @@ static void put_header(struct rnic_tx *tx, u32 len)
 		mpa_tx_wrote(&tx->mpa, ddp_build(&tx->seg, at));
 }
 
-/* One FPDU of @n payload octets at the end of the image, which has the room. */
+/* One FPDU of @n payload bytes at the end of the image, which has the room. */
 static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 {
 	struct rnic_tx *tx = &qp->tx;
@@ -143,7 +143,7 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 }
 
 /*
- * ULPDU of the next FPDU when @want octets are left to send: all of them, or what
+ * ULPDU of the next FPDU when @want bytes are left to send: all of them, or what
  * fits exactly, at this place between Markers, into the rest of the segment
  * (SEG-06). In a whole segment that is never less than MULPDU (SEG-01 to SEG-04);
  * in the rest of one it is not worth an FPDU below 128 (SEG-05).
@@ -277,7 +277,7 @@ static bool is_starved(const struct rnic_tx *tx, const struct rnic_sock *s)
  * rnic_tx_run() - send what can be sent
  * @qp:	queue pair, attached
  * @s:	its socket, locked
- * @budget: octets of FPDUs after which others shall run; an FPDU more is possible
+ * @budget: bytes of FPDUs after which others shall run; an FPDU more is possible
  * @hold: what does not fill a segment may wait for company
  *
  * Context: process or softirq.
@@ -318,9 +318,9 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
  * rnic_tx_terminate() - write a Terminate, the one message of its queue
  * @mpa:	FPDU encoder of the stream
  * @term:	what it says
- * @at:		room for RNIC_TERM_ROOM octets
+ * @at:		room for RNIC_TERM_ROOM bytes
  *
- * Return: octets written.
+ * Return: bytes written.
  */
 u32 rnic_tx_terminate(struct mpa_tx *mpa, const struct rdmap_term *term, u8 *at)
 {

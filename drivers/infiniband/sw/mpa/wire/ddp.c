@@ -63,7 +63,7 @@ u32 ddp_build(const struct ddp_seg *seg, u8 *hdr)
 	return rdmap_hdr_len(seg->opcode);
 }
 
-/* Control octets, as far as DDP knows them. */
+/* Control bytes, as far as DDP knows them. */
 static enum wire_err parse_ctrl(struct ddp_seg *seg, const struct ddp_ctrl *ctrl)
 {
 	seg->tagged = ctrl->ddp & DDP_FLAG_TAGGED;
@@ -119,7 +119,7 @@ static enum wire_err parse_read_req(struct ddp_seg *seg, const u8 *ulpdu, u32 ha
 	return WIRE_OK;
 }
 
-/* RDMAP's view of the control octets (RFC 5040 section 4.1, figure 4). */
+/* RDMAP's view of the control bytes (RFC 5040 section 4.1, figure 4). */
 static enum wire_err parse_rdmap(const struct ddp_seg *seg, const struct ddp_ctrl *ctrl)
 {
 	if ((ctrl->rdmap & RDMAP_VERSION_MASK) != RDMAP_VERSION << RDMAP_VERSION_SHIFT)
@@ -131,7 +131,7 @@ static enum wire_err parse_rdmap(const struct ddp_seg *seg, const struct ddp_ctr
 	return WIRE_OK;
 }
 
-/* The DDP header: 14 octets tagged, 18 untagged. */
+/* The DDP header: 14 bytes tagged, 18 untagged. */
 static enum wire_err parse_ddp(struct ddp_seg *seg, const u8 *ulpdu, u32 have, u32 ulpdu_len)
 {
 	seg->hdr_len = seg->tagged ? sizeof(struct ddp_tagged_hdr) :

@@ -39,7 +39,7 @@ enum rdmap_opcode {
 	RDMAP_OPCODE_MAX
 };
 
-/* The two control octets every segment begins with. */
+/* The two control bytes every segment begins with. */
 struct ddp_ctrl {
 	u8 ddp;			/* T, L, reserved, DDP version */
 	u8 rdmap;		/* RDMAP version, reserved, opcode */
@@ -78,8 +78,8 @@ static_assert(sizeof(struct rdmap_read_req) == 28);
  * @opcode:	enum rdmap_opcode
  * @tagged:	tagged buffer model
  * @last:	last segment of its message
- * @hdr_len:	header octets on the wire (14 or 18; 46 for a Read Request)
- * @len:	payload octets after the header (0 for a Read Request)
+ * @hdr_len:	header bytes on the wire (14 or 18; 46 for a Read Request)
+ * @len:	payload bytes after the header (0 for a Read Request)
  * @stag:	tagged: STag; Send with Invalidate: the STag to invalidate
  * @to:		tagged: tagged offset
  * @qn:		untagged: queue number
@@ -109,7 +109,7 @@ struct ddp_seg {
 
 /**
  * struct rdmap_opcode_row - what an opcode's segments look like
- * @hdr_len:	header octets: 14, 18 or 46 (Read Request with its payload)
+ * @hdr_len:	header bytes: 14, 18 or 46 (Read Request with its payload)
  * @tagged:	tagged buffer model
  * @qn:		DDP_QN_*, 0 for tagged opcodes
  * @send:	one of the four Send types
@@ -126,7 +126,7 @@ struct rdmap_opcode_row {
 extern const struct rdmap_opcode_row rdmap_opcodes[RDMAP_OPCODE_MAX];
 
 /**
- * rdmap_hdr_len() - header octets of an opcode's segments
+ * rdmap_hdr_len() - header bytes of an opcode's segments
  * @opcode:	enum rdmap_opcode, below RDMAP_OPCODE_MAX
  *
  * Return: 14, 18 or 46 (Read Request with its payload).
@@ -174,16 +174,16 @@ static inline bool rdmap_is_inval(u8 opcode)
  * ddp_build() - write a segment header
  * @seg:	what to say; @hdr_len and @len are not read, @tagged and @qn follow
  *		from @opcode
- * @hdr:	room for rdmap_hdr_len() octets
+ * @hdr:	room for rdmap_hdr_len() bytes
  *
- * Return: octets written.
+ * Return: bytes written.
  */
 u32 ddp_build(const struct ddp_seg *seg, u8 *hdr);
 
 /**
  * ddp_parse() - read and validate a segment header
  * @seg:	filled in
- * @ulpdu:	the first octets of the ULPDU
+ * @ulpdu:	the first bytes of the ULPDU
  * @have:	how many are there: min(ulpdu_len, MPA_RX_HDR_MAX)
  * @ulpdu_len:	length of the ULPDU
  *
@@ -247,7 +247,7 @@ void ddp_rx_accept(struct ddp_rx *rx, const struct ddp_seg *seg);
  * @has_ddp:	@hdr holds the offending DDP header (D bit)
  * @has_rdmap:	@hdr also holds the Read Request payload (R bit)
  * @seg_len:	DDP segment length of the offending segment
- * @hdr_len:	octets in @hdr
+ * @hdr_len:	bytes in @hdr
  * @hdr:	the offending header as it was on the wire
  */
 struct rdmap_term {
@@ -266,8 +266,8 @@ struct rdmap_term {
  * rdmap_term_init() - a Terminate for an error
  * @term:	filled in
  * @err:	the error
- * @ulpdu:	first octets of the offending ULPDU, NULL when there is none
- * @have:	octets at @ulpdu
+ * @ulpdu:	first bytes of the offending ULPDU, NULL when there is none
+ * @have:	bytes at @ulpdu
  * @ulpdu_len:	its length
  *
  * Decides by the error which headers go along (RFC 5040 section 4.8): none for
@@ -281,21 +281,21 @@ void rdmap_term_init(struct rdmap_term *term, enum wire_err err, const u8 *ulpdu
 /**
  * rdmap_term_build() - the payload that follows the untagged header on queue 2
  * @term:	what to say
- * @buf:	at least RDMAP_TERM_MAX octets
+ * @buf:	at least RDMAP_TERM_MAX bytes
  *
- * Return: octets written.
+ * Return: bytes written.
  */
 u32 rdmap_term_build(const struct rdmap_term *term, u8 *buf);
 
 /**
  * rdmap_term_parse() - read a received Terminate payload
  * @term:	filled in
- * @buf:	payload octets
+ * @buf:	payload bytes
  * @len:	how many
  *
  * Return: false when it is too short to hold what its flags promise; the control
- * fields are still filled in when 4 octets were there, @has_ddp and @has_rdmap
- * are then clear. Octets behind the promised ones are ignored.
+ * fields are still filled in when 4 bytes were there, @has_ddp and @has_rdmap
+ * are then clear. Bytes behind the promised ones are ignored.
  */
 bool rdmap_term_parse(struct rdmap_term *term, const u8 *buf, u32 len);
 

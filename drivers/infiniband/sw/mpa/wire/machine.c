@@ -43,7 +43,7 @@ static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 	},
 	[MPA_WAIT_REQUEST] = {
 		[MPA_ON_CLOSED]		= TO(DONE, 0),
-		[MPA_ON_OCTETS]		= TO(DONE, 0),
+		[MPA_ON_BYTES]		= TO(DONE, 0),
 		[MPA_ON_BAD_FRAME]	= TO(DONE, 0),
 		[MPA_ON_REQUEST]	= TO(WAIT_CONSUMER, DO(ASK)),
 		/* The consumer could not be asked. */
@@ -55,7 +55,7 @@ static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 	},
 	[MPA_WAIT_CONSUMER] = {
 		[MPA_ON_CLOSED]		= TO(DONE, 0),
-		[MPA_ON_OCTETS]		= TO(DONE, 0),
+		[MPA_ON_BYTES]		= TO(DONE, 0),
 		[MPA_ON_ACCEPT]		= TO(OPERATING, DO(ATTACH) | DO(TELL) | DO(REPLY)),
 		[MPA_ON_ACCEPT_RTR]	= TO(WAIT_RTR, DO(ATTACH) | DO(TELL) | DO(REPLY)),
 		[MPA_ON_REJECT]		= TO(LINGER, DO(REJECT)),

@@ -45,9 +45,9 @@ enum mpa_state {
  * @MPA_ON_TCP_UP:	TCP is connected
  * @MPA_ON_TCP_FAILED:	TCP did not connect
  * @MPA_ON_OLD_PEER:	an enhanced Request was answered by a close, before any
- *			octet: the peer may know revision 1 only (P2P-47)
+ *			byte: the peer may know revision 1 only (P2P-47)
  * @MPA_ON_CLOSED:	TCP ended otherwise while a frame or the consumer was due
- * @MPA_ON_OCTETS:	octets arrived where none may (DUAL-07)
+ * @MPA_ON_BYTES:	bytes arrived where none may (DUAL-07)
  * @MPA_ON_BAD_FRAME:	what arrives is not the frame that is due, or not to be used
  * @MPA_ON_REQUEST:	a good Request
  * @MPA_ON_ACCEPTED:	an accepting Reply that suits us
@@ -74,7 +74,7 @@ enum mpa_event {
 	MPA_ON_TCP_FAILED,
 	MPA_ON_OLD_PEER,
 	MPA_ON_CLOSED,
-	MPA_ON_OCTETS,
+	MPA_ON_BYTES,
 	MPA_ON_BAD_FRAME,
 	MPA_ON_REQUEST,
 	MPA_ON_ACCEPTED,

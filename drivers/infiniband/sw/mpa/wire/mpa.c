@@ -2,7 +2,7 @@
 /*
  * MPA framing (RFC 5044 sections 4 to 6).
  *
- * An FPDU is ULPDU_Length, ULPDU, PAD and CRC; with Markers on, 4 more octets
+ * An FPDU is ULPDU_Length, ULPDU, PAD and CRC; with Markers on, 4 more bytes
  * stand at every stream position that is a multiple of 512. All fields begin at
  * multiples of 4 from SeqStart, so a Marker can stand before the length, inside
  * the ULPDU and between PAD and CRC, but splits neither length nor CRC (FRM-17).
@@ -11,7 +11,7 @@
  * Sending: the caller writes the ULPDU straight into the FPDU's buffer, we step
  * over the Markers; one CRC run over the whole buffer ends it.
  *
- * Receiving: two passes over the octets at hand, both forward: one CRC run over
+ * Receiving: two passes over the bytes at hand, both forward: one CRC run over
  * all that is covered, Markers included, and one walk from Marker to Marker that
  * checks them and keeps the head of the ULPDU. Where the walk stands follows
  * from @seen alone, so there is no second counter to disagree with it.
@@ -25,13 +25,13 @@
 #include "wire/mpa.h"
 
 #define MARKER_MASK	(MPA_MARKER_SPACING - 1)
-/* Octets between two Markers. */
+/* Bytes between two Markers. */
 #define MARKER_GAP	(MPA_MARKER_SPACING - MPA_MARKER_SIZE)
 #define CRC_SEED	0xffffffff
 /* The low bits of FPDUPTR do not count (MRK-07). */
 #define FPDUPTR_MASK	0xfffc
 
-/* Octets from @pos to the next Marker position, 0 on one. */
+/* Bytes from @pos to the next Marker position, 0 on one. */
 static u32 to_marker(u32 pos)
 {
 	return -pos & MARKER_MASK;
@@ -57,7 +57,7 @@ u32 mpa_mulpdu(u32 emss, bool markers)
 	return min_t(u32, emss - overhead, MPA_ULPDU_MAX);
 }
 
-/* Behind @first, every 512 octets begun cost a Marker. */
+/* Behind @first, every 512 bytes begun cost a Marker. */
 u32 mpa_room_without_markers(u32 pos, u32 room)
 {
 	u32 first = to_marker(pos);
@@ -139,7 +139,7 @@ u32 mpa_tx_end(struct mpa_tx *tx)
 	tx_marker_if_due(tx);			/* MRK-17 */
 	if (tx->crc)
 		crc = ~crc32c(CRC_SEED, tx->buf, tx->fill);
-	/* Least significant octet first (CRC-13). */
+	/* Least significant byte first (CRC-13). */
 	put_unaligned_le32(crc, tx->buf + tx->fill);
 	tx->fill += MPA_CRC_SIZE;
 	tx->pos += tx->fill;
@@ -201,7 +201,7 @@ static u32 rx_stage_end(const struct mpa_rx *rx)
 }
 
 /*
- * The Marker whose last octet was just gathered. What it says is trusted no
+ * The Marker whose last byte was just gathered. What it says is trusted no
  * more than the rest: a disagreement is only noted, the CRC decides whether the
  * peer really sent it (ERR-03). Reserved is not looked at (MRK-05).
  */
@@ -213,7 +213,7 @@ static void rx_marker(struct mpa_rx *rx, u32 at)
 		rx->astray = true;
 }
 
-/* Octets of the length field, of the ULPDU, or PAD. */
+/* Bytes of the length field, of the ULPDU, or PAD. */
 static void rx_content(struct mpa_rx *rx, const u8 *data, u32 len)
 {
 	u32 keep = min_t(u32, rx->ulpdu_len, MPA_RX_HDR_MAX) - rx->hdr_len;
@@ -227,7 +227,7 @@ static void rx_content(struct mpa_rx *rx, const u8 *data, u32 len)
 	rx->hdr_len += len;
 }
 
-/* One run of octets that is all Marker or all content. */
+/* One run of bytes that is all Marker or all content. */
 static u32 rx_run(struct mpa_rx *rx, const u8 *data, u32 len)
 {
 	u32 grid = (rx->pos + rx->seen) & MARKER_MASK;
@@ -247,7 +247,7 @@ static u32 rx_run(struct mpa_rx *rx, const u8 *data, u32 len)
 	return len;
 }
 
-/* Octets the CRC covers: all before its field (CRC-14 to CRC-17). */
+/* Bytes the CRC covers: all before its field (CRC-14 to CRC-17). */
 static void rx_covered(struct mpa_rx *rx, const u8 *data, u32 len)
 {
 	u32 n;
@@ -277,7 +277,7 @@ static void rx_crc(struct mpa_rx *rx, const u8 *data, u32 len)
 	rx->seen += len;
 }
 
-/* The last octet is here: a bad CRC outweighs a bad Marker (ERR-03, GAP-14). */
+/* The last byte is here: a bad CRC outweighs a bad Marker (ERR-03, GAP-14). */
 static void rx_judge(struct mpa_rx *rx)
 {
 	if (rx->crc && get_unaligned_le32(rx->field) != ~rx->run)

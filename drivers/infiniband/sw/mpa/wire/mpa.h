@@ -2,8 +2,8 @@
 /*
  * MPA framing (RFC 5044 sections 4 to 6): FPDUs, Markers, CRC, MULPDU.
  *
- * Pure: octets and decisions. Positions are stream positions: octets since
- * SeqStart, the first octet after the last startup frame of that direction,
+ * Pure: bytes and decisions. Positions are stream positions: bytes since
+ * SeqStart, the first byte after the last startup frame of that direction,
  * modulo 2^32.
  *
  * Few ask for Markers. What is asked for each FPDU is short without them, and in line.
@@ -22,28 +22,28 @@
 #define MPA_MARKER_SPACING	512
 #define MPA_MULPDU_MIN		128
 #define MPA_ULPDU_MAX		64768
-/* Smallest FPDU without Markers: length, one octet, PAD, CRC (FRM-08). */
+/* Smallest FPDU without Markers: length, one byte, PAD, CRC (FRM-08). */
 #define MPA_FPDU_MIN		8
-/* Largest FPDU on the wire: 64768 octets with 128 Markers (vector B18). */
+/* Largest FPDU on the wire: 64768 bytes with 128 Markers (vector B18). */
 #define MPA_FPDU_MAX		65288
-/* ULPDU octets the receiver keeps for the header parser: a whole Terminate. */
+/* ULPDU bytes the receiver keeps for the header parser: a whole Terminate. */
 #define MPA_RX_HDR_MAX		72
 
 /**
  * mpa_mulpdu() - the largest ULPDU for a segment size (SEG-01 to SEG-04)
- * @emss:	effective maximum segment size, octets
+ * @emss:	effective maximum segment size, bytes
  * @markers:	the outgoing direction carries Markers (the peer's M bit)
  *
  * Return: MULPDU, 128 to 64768.
  */
 u32 mpa_mulpdu(u32 emss, bool markers);
 
-/* Octets that Markers take in an FPDU of @size octets without them, at @pos. */
+/* Bytes that Markers take in an FPDU of @size bytes without them, at @pos. */
 u32 mpa_markers_in(u32 pos, u32 size);
 
 /**
- * mpa_fpdu_size() - octets an FPDU takes on the wire
- * @pos:	stream position of its first octet
+ * mpa_fpdu_size() - bytes an FPDU takes on the wire
+ * @pos:	stream position of its first byte
  * @ulpdu_len:	ULPDU length, 1 to MPA_ULPDU_MAX
  * @markers:	Markers are inserted in this direction
  *
@@ -56,13 +56,13 @@ static inline u32 mpa_fpdu_size(u32 pos, u32 ulpdu_len, bool markers)
 	return markers ? size + mpa_markers_in(pos, size) : size;
 }
 
-/* @room octets at @pos, but for the Markers there. */
+/* @room bytes at @pos, but for the Markers there. */
 u32 mpa_room_without_markers(u32 pos, u32 room);
 
 /**
  * mpa_ulpdu_fit() - the largest ULPDU whose FPDU fits (SEG-06, appendix D.3)
- * @pos:	stream position of the FPDU's first octet
- * @room:	octets available
+ * @pos:	stream position of the FPDU's first byte
+ * @room:	bytes available
  * @markers:	Markers are inserted in this direction
  *
  * Return: largest ULPDU length (at most MPA_ULPDU_MAX), 0 if not even 1 fits.
@@ -80,14 +80,14 @@ static inline u32 mpa_ulpdu_fit(u32 pos, u32 room, bool markers)
 /*
  * Sender.
  *
- * One FPDU is encoded into a contiguous buffer of mpa_fpdu_size() octets:
+ * One FPDU is encoded into a contiguous buffer of mpa_fpdu_size() bytes:
  *
  *	mpa_tx_begin(tx, buf, ulpdu_len);
  *	mpa_tx_put(tx, &header, header_len);
  *	while (payload_left) {
  *		at = mpa_tx_at(tx, &room);
  *		n = min(payload_left, room);
- *		... write n octets to at ...
+ *		... write n bytes to at ...
  *		mpa_tx_wrote(tx, n);
  *	}
  *	size = mpa_tx_end(tx);
@@ -97,13 +97,13 @@ static inline u32 mpa_ulpdu_fit(u32 pos, u32 room, bool markers)
 
 /**
  * struct mpa_tx - sending direction of a connection
- * @pos:	stream position of the next FPDU's first octet
+ * @pos:	stream position of the next FPDU's first byte
  * @markers:	insert Markers (the peer asked for them)
  * @crc:	compute CRCs; else the field is sent as zero
- * @buf:	the FPDU being encoded, its first octet
- * @fill:	octets written to @buf, Markers included
+ * @buf:	the FPDU being encoded, its first byte
+ * @fill:	bytes written to @buf, Markers included
  * @start:	offset in @buf of the ULPDU_Length field (0, or 4 after a Marker)
- * @left:	ULPDU octets still to be written
+ * @left:	ULPDU bytes still to be written
  */
 struct mpa_tx {
 	u32 pos;
@@ -126,24 +126,24 @@ void mpa_tx_init(struct mpa_tx *tx, bool markers, bool crc);
 /**
  * mpa_tx_begin() - begin an FPDU
  * @tx:		state, between two FPDUs
- * @buf:	room for mpa_fpdu_size() octets
- * @ulpdu_len:	octets that will be written
+ * @buf:	room for mpa_fpdu_size() bytes
+ * @ulpdu_len:	bytes that will be written
  */
 void mpa_tx_begin(struct mpa_tx *tx, u8 *buf, u32 ulpdu_len);
 
 /**
- * mpa_tx_put() - write octets of the ULPDU
+ * mpa_tx_put() - write bytes of the ULPDU
  * @tx:		state, within an FPDU
- * @data:	the next octets
+ * @data:	the next bytes
  * @len:	their number; what would go beyond @ulpdu_len is left out
  */
 void mpa_tx_put(struct mpa_tx *tx, const void *data, u32 len);
 
-/* Write a Marker if one is due. Return: ULPDU octets before the next. */
+/* Write a Marker if one is due. Return: ULPDU bytes before the next. */
 u32 mpa_tx_step(struct mpa_tx *tx);
 
 /**
- * mpa_tx_at() - where the next ULPDU octets go
+ * mpa_tx_at() - where the next ULPDU bytes go
  * @tx:		sending direction, an FPDU begun
  * @room:	set to how many may be written there before the next Marker
  *
@@ -157,7 +157,7 @@ static inline u8 *mpa_tx_at(struct mpa_tx *tx, u32 *room)
 	return tx->buf + tx->fill;
 }
 
-/* @len octets were written at mpa_tx_at(). */
+/* @len bytes were written at mpa_tx_at(). */
 static inline void mpa_tx_wrote(struct mpa_tx *tx, u32 len)
 {
 	tx->fill += len;
@@ -166,11 +166,11 @@ static inline void mpa_tx_wrote(struct mpa_tx *tx, u32 len)
 
 /**
  * mpa_tx_end() - finish the FPDU: PAD, a Marker if one is due, CRC
- * @tx:		sending direction, every ULPDU octet written
+ * @tx:		sending direction, every ULPDU byte written
  *
  * Advances @tx->pos.
  *
- * Return: octets of the FPDU, equal to mpa_fpdu_size() at its position.
+ * Return: bytes of the FPDU, equal to mpa_fpdu_size() at its position.
  */
 u32 mpa_tx_end(struct mpa_tx *tx);
 
@@ -179,23 +179,23 @@ u32 mpa_tx_end(struct mpa_tx *tx);
  *
  * Verification runs ahead of consumption: mpa_rx_feed() takes the stream in
  * pieces of any size as they arrive, checks framing, Markers and CRC (each
- * octet once, RCV-28) and keeps the first ULPDU octets for the header parser.
+ * byte once, RCV-28) and keeps the first ULPDU bytes for the header parser.
  * Only when it reports a whole valid FPDU may the caller place anything
- * (RCV-01); mpa_ulpdu_span() then tells where in those octets the ULPDU lies.
+ * (RCV-01); mpa_ulpdu_span() then tells where in those bytes the ULPDU lies.
  */
 
 /**
  * struct mpa_rx - receiving direction of a connection
- * @pos:	stream position of the first octet of the current FPDU (its leading
+ * @pos:	stream position of the first byte of the current FPDU (its leading
  *		Marker if it has one)
  * @markers:	Markers are expected (we asked for them)
  * @crc:	CRCs are checked
  * @failed:	the error that ended this direction; sticky (ERR-09)
- * @seen:	wire octets of the current FPDU fed so far
- * @size:	wire octets of the current FPDU, 0 while its length is unknown
+ * @seen:	wire bytes of the current FPDU fed so far
+ * @size:	wire bytes of the current FPDU, 0 while its length is unknown
  * @ulpdu_len:	ULPDU_Length of the current FPDU, valid when @size is not 0
- * @hdr_len:	octets in @hdr
- * @hdr:	the first ULPDU octets
+ * @hdr_len:	bytes in @hdr
+ * @hdr:	the first ULPDU bytes
  */
 struct mpa_rx {
 	u32 pos;
@@ -211,12 +211,12 @@ struct mpa_rx {
 	u32 run;		/* running CRC */
 	u32 start;		/* offset of ULPDU_Length: 0, or 4 after a Marker */
 	bool astray;		/* a Marker of this FPDU points elsewhere */
-	u8 field[4];		/* length, Marker or CRC octets being gathered */
+	u8 field[4];		/* length, Marker or CRC bytes being gathered */
 };
 
 /**
  * enum mpa_rx_verdict - what mpa_rx_feed() found
- * @MPA_RX_MORE:	all octets taken, the FPDU is not complete
+ * @MPA_RX_MORE:	all bytes taken, the FPDU is not complete
  * @MPA_RX_FPDU:	a complete, valid FPDU ends at @used; call mpa_rx_next()
  * @MPA_RX_FAILED:	the stream is broken, see @failed; nothing more is taken
  */
@@ -229,7 +229,7 @@ enum mpa_rx_verdict {
 /**
  * mpa_rx_init_at() - a receiver for FPDUs from the middle of a stream
  * @rx:		receiving direction
- * @pos:	stream position of an FPDU's first octet
+ * @pos:	stream position of an FPDU's first byte
  * @markers:	Markers are expected
  * @crc:	CRCs are checked
  */
@@ -238,9 +238,9 @@ void mpa_rx_init_at(struct mpa_rx *rx, u32 pos, bool markers, bool crc);
 void mpa_rx_init(struct mpa_rx *rx, bool markers, bool crc);
 
 /**
- * mpa_rx_feed() - verify the next stream octets
+ * mpa_rx_feed() - verify the next stream bytes
  * @rx:		receiving direction
- * @data:	octets that follow those fed before
+ * @data:	bytes that follow those fed before
  * @len:	how many, 0 or more
  * @used:	set to how many of them belong to the current FPDU
  *
@@ -255,7 +255,7 @@ enum mpa_rx_verdict mpa_rx_feed(struct mpa_rx *rx, const u8 *data, u32 len, u32 
 void mpa_rx_next(struct mpa_rx *rx);
 
 /**
- * mpa_rx_missing() - octets that must still arrive for the current FPDU
+ * mpa_rx_missing() - bytes that must still arrive for the current FPDU
  * @rx:		receiving direction
  *
  * Return: at least 1; a lower bound while the length is unknown.
@@ -267,16 +267,16 @@ static inline u32 mpa_rx_missing(const struct mpa_rx *rx)
 	return max_t(u32, size - rx->seen, 1);
 }
 
-/* Leave the Markers before @wire_off out. Return: octets before the next, @left at most. */
+/* Leave the Markers before @wire_off out. Return: bytes before the next, @left at most. */
 u32 mpa_rx_step(const struct mpa_rx *rx, u32 *wire_off, u32 left);
 
 /**
- * mpa_ulpdu_span() - where ULPDU octets of a received FPDU lie on the wire
+ * mpa_ulpdu_span() - where ULPDU bytes of a received FPDU lie on the wire
  * @rx:		receiving direction holding a complete FPDU
  * @off:	offset in the ULPDU
- * @wire_off:	set to the offset of that octet from the FPDU's first wire octet
+ * @wire_off:	set to the offset of that byte from the FPDU's first wire byte
  *
- * Return: ULPDU octets that follow there without a Marker between them.
+ * Return: ULPDU bytes that follow there without a Marker between them.
  */
 static inline u32 mpa_ulpdu_span(const struct mpa_rx *rx, u32 off, u32 *wire_off)
 {

@@ -8,7 +8,7 @@
  *	| Layer| EType|  Error Code   |M|D|R |     reserved        |
  *
  * then, with M or D, the 16-bit DDP Segment Length, with D the DDP header that
- * offended (14 octets tagged, 18 untagged), with R the Read Request behind it.
+ * offended (14 bytes tagged, 18 untagged), with R the Read Request behind it.
  */
 #include <linux/types.h>
 #include <linux/string.h>
@@ -98,7 +98,7 @@ u32 rdmap_term_build(const struct rdmap_term *term, u8 *buf)
 	return len + term->hdr_len;
 }
 
-/* Octets of the headers behind the segment length, 0 if not all are there. */
+/* Bytes of the headers behind the segment length, 0 if not all are there. */
 static u32 term_hdr_len(u32 word, const u8 *hdr, u32 len)
 {
 	u32 want = 0;

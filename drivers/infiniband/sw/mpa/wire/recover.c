@@ -16,10 +16,10 @@
  * verdict. There the two views are compared: an FPDU of the chain that reaches
  * into one found early is a Marker error (ERR-03, ERR-04).
  *
- * Work is bounded against a hostile peer. Octets held never change, so nothing
+ * Work is bounded against a hostile peer. Bytes held never change, so nothing
  * needs to be judged twice: a run remembers that what follows it is no FPDU, and a
- * Marker is looked at only for an FPDU in which new octets have arrived. And
- * before octets are run through the CRC for the word of a Marker, all Markers of
+ * Marker is looked at only for an FPDU in which new bytes have arrived. And
+ * before bytes are run through the CRC for the word of a Marker, all Markers of
  * that FPDU must tell the same; so one Marker pays for one FPDU.
  */
 #include <linux/types.h>
@@ -38,14 +38,14 @@ static bool before(u32 a, u32 b)
 	return (s32)(a - b) < 0;
 }
 
-static u8 octet(const struct mpa_recover *rc, u32 pos)
+static u8 byte_at(const struct mpa_recover *rc, u32 pos)
 {
 	return rc->room.ring[pos & (rc->room.ring_size - 1)];
 }
 
 static u32 be16_at(const struct mpa_recover *rc, u32 pos)
 {
-	return octet(rc, pos) << 8 | octet(rc, pos + 1);
+	return byte_at(rc, pos) << 8 | byte_at(rc, pos + 1);
 }
 
 void mpa_recover_init(struct mpa_recover *rc, const struct mpa_recover_room *room,
@@ -93,7 +93,7 @@ static void copy_in(struct mpa_recover *rc, u32 pos, const u8 *data, u32 len)
 	}
 }
 
-/* Copy what lies in gaps; octets held stay as they are (RCV-21). */
+/* Copy what lies in gaps; bytes held stay as they are (RCV-21). */
 static void fill_gaps(struct mpa_recover *rc, u32 pos, const u8 *data, u32 end)
 {
 	u32 i, at = pos;
@@ -196,7 +196,7 @@ u32 mpa_recover_put(struct mpa_recover *rc, u32 pos, const u8 *data, u32 len)
 
 /* Looking at what is held */
 
-/* Octets held from @pos on without a gap. */
+/* Bytes held from @pos on without a gap. */
 static u32 held_from(const struct mpa_recover *rc, u32 pos)
 {
 	const struct mpa_held *h = rc->room.held;
@@ -208,7 +208,7 @@ static u32 held_from(const struct mpa_recover *rc, u32 pos)
 	return 0;
 }
 
-/* Octets of a Marker at the very start of the FPDU at @pos. */
+/* Bytes of a Marker at the very start of the FPDU at @pos. */
 static u32 lead(const struct mpa_recover *rc, u32 pos)
 {
 	return rc->rx.markers && !(pos & MARKER_MASK) ? MPA_MARKER_SIZE : 0;
@@ -235,7 +235,7 @@ static u32 whole(const struct mpa_recover *rc, u32 pos)
 	return size <= held_from(rc, pos) ? size : 0;
 }
 
-/* Run the octets of an FPDU held whole through the receiver. */
+/* Run the bytes of an FPDU held whole through the receiver. */
 static bool judge(struct mpa_recover *rc, u32 pos, u32 size)
 {
 	enum mpa_rx_verdict verdict = MPA_RX_MORE;
@@ -254,7 +254,7 @@ static bool judge(struct mpa_recover *rc, u32 pos, u32 size)
 	return verdict == MPA_RX_FPDU;
 }
 
-/* First octet of the FPDU the Marker at @pos belongs to, by its word (RCV-29). */
+/* First byte of the FPDU the Marker at @pos belongs to, by its word (RCV-29). */
 static u32 marker_says(const struct mpa_recover *rc, u32 pos)
 {
 	u32 len_at = pos - (be16_at(rc, pos + 2) & ~3u);

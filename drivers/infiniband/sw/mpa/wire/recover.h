@@ -23,7 +23,7 @@
 #include "wire/mpa.h"
 
 /**
- * struct mpa_held - stream octets without a gap
+ * struct mpa_held - stream bytes without a gap
  * @from:	position of the first
  * @to:		position behind the last
  */
@@ -34,7 +34,7 @@ struct mpa_held {
 
 /**
  * struct mpa_run - valid FPDUs without a gap, found before their turn
- * @from:	position of the first one's first octet
+ * @from:	position of the first one's first byte
  * @to:		position behind the last one
  * @dead:	what follows was looked at and is no valid FPDU
  */
@@ -46,8 +46,8 @@ struct mpa_run {
 
 /**
  * struct mpa_recover_room - memory the caller gives, fixed for the connection
- * @ring:	for octets; what is not held here cannot be validated
- * @ring_size:	octets in @ring: a power of two, 512 to 2^30. An FPDU larger than
+ * @ring:	for bytes; what is not held here cannot be validated
+ * @ring_size:	bytes in @ring: a power of two, 512 to 2^30. An FPDU larger than
  *		that ends the connection; MPA_RECOVER_RING holds any.
  * @held:	for gaps in what was received
  * @max_held:	entries of @held, at least 1: one gap less can be held
@@ -67,11 +67,11 @@ struct mpa_recover_room {
 #define MPA_RECOVER_RING	65536
 
 /**
- * struct mpa_recover - receiving direction whose octets come in any order
+ * struct mpa_recover - receiving direction whose bytes come in any order
  * @next:	delivery point: position of the first FPDU that is not delivered
  * @rx:		the FPDU mpa_recover_next() found: @pos, @size, @ulpdu_len, @hdr
  * @failed:	the error that ended this direction; sticky (ERR-09)
- * @checked:	octets run through Markers and CRC so far; for an honest peer, those
+ * @checked:	bytes run through Markers and CRC so far; for an honest peer, those
  *		that arrived
  * @n_held:	used entries of room.held, ascending, apart from each other; the
  *		first always begins at @next and may be empty
@@ -96,7 +96,7 @@ struct mpa_recover {
  * mpa_recover_init() - nothing received yet
  * @rc:		receiving direction
  * @room:	the caller's memory, copied; its arrays stay the caller's
- * @pos:	position of the first octet to come, 0 at SeqStart
+ * @pos:	position of the first byte to come, 0 at SeqStart
  * @markers:	Markers are expected
  * @crc:	CRCs are checked
  */
@@ -106,17 +106,17 @@ void mpa_recover_init(struct mpa_recover *rc, const struct mpa_recover_room *roo
 /**
  * mpa_recover_put() - a piece of the stream has arrived
  * @rc:		receiving direction
- * @pos:	position of its first octet
- * @data:	octets; copied, so they may go away
+ * @pos:	position of its first byte
+ * @data:	bytes; copied, so they may go away
  * @len:	how many, below 2^30
  *
- * Octets known already stay as they came first: a repetition with other
- * contents changes nothing (RCV-21). Octets beyond the window (@next plus the
+ * Bytes known already stay as they came first: a repetition with other
+ * contents changes nothing (RCV-21). Bytes beyond the window (@next plus the
  * ring) and a piece that would need one more entry of room.held are refused. A
  * piece that continues what is complete always finds its entry, so the stream
  * goes on when the sender repeats.
  *
- * Return: leading octets that are done with; the others must come again.
+ * Return: leading bytes that are done with; the others must come again.
  */
 u32 mpa_recover_put(struct mpa_recover *rc, u32 pos, const u8 *data, u32 len);
 
@@ -125,7 +125,7 @@ u32 mpa_recover_put(struct mpa_recover *rc, u32 pos, const u8 *data, u32 len);
  * @rc:		receiving direction
  *
  * MPA_RX_FPDU: @rx has a valid FPDU not reported before. It was found early when
- * its @pos is not before @next. Its octets stay until the next piece is put in.
+ * its @pos is not before @next. Its bytes stay until the next piece is put in.
  *
  * MPA_RX_MORE: nothing to find until more arrives.
  *
@@ -137,12 +137,12 @@ u32 mpa_recover_put(struct mpa_recover *rc, u32 pos, const u8 *data, u32 len);
 enum mpa_rx_verdict mpa_recover_next(struct mpa_recover *rc);
 
 /**
- * mpa_recover_span() - where ULPDU octets of the FPDU found lie
+ * mpa_recover_span() - where ULPDU bytes of the FPDU found lie
  * @rc:		receiving direction after MPA_RX_FPDU
  * @off:	offset in the ULPDU
- * @len:	set to how many octets follow there in one piece, 0 at the end
+ * @len:	set to how many bytes follow there in one piece, 0 at the end
  *
- * Return: the octets.
+ * Return: the bytes.
  */
 const u8 *mpa_recover_span(const struct mpa_recover *rc, u32 off, u32 *len);
 

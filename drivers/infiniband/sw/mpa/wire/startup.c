@@ -30,7 +30,7 @@
 static const char * const keys[MPA_KINDS] = {
 	[MPA_REQUEST]	= "MPA ID Req Frame",	/* NEG-02 */
 	[MPA_REPLY]	= "MPA ID Rep Frame",	/* NEG-03 */
-	[MPA_RTR]	= "MPA ID RtR Frame",	/* HIST-18: as its octets, not its text */
+	[MPA_RTR]	= "MPA ID RtR Frame",	/* HIST-18: as its bytes, not its text */
 };
 
 /* Frames */
@@ -101,7 +101,7 @@ static bool pd_len_ok(const u8 *buf)
 	return pd_len >= ENH_SIZE || !is_enhanced(buf[AT_FLAGS], buf[AT_REV]);
 }
 
-/* Can these octets begin a proper frame? */
+/* Can these bytes begin a proper frame? */
 static bool prefix_ok(const u8 *buf, u32 have, enum mpa_kind kind)
 {
 	if (memcmp(buf, keys[kind], min_t(u32, have, MPA_KEY_SIZE)))

@@ -79,7 +79,7 @@ enum mpa_kind {
  * @rtr:	RTR types offered or supported, set of MPA_RTR_*
  * @ird:	IRD, valid when @enhanced
  * @ord:	ORD, valid when @enhanced
- * @pd_len:	octets of the ULP's Private Data, enhanced words not counted
+ * @pd_len:	bytes of the ULP's Private Data, enhanced words not counted
  */
 struct mpa_frame {
 	enum mpa_kind kind;
@@ -99,30 +99,30 @@ struct mpa_frame {
 /**
  * mpa_frame_build() - write a startup frame
  * @f:		what to say
- * @pd:		ULP Private Data of @f->pd_len octets, may be NULL when 0
- * @buf:	at least MPA_FRAME_MAX octets
+ * @pd:		ULP Private Data of @f->pd_len bytes, may be NULL when 0
+ * @buf:	at least MPA_FRAME_MAX bytes
  *
- * Return: octets written, 0 when the Private Data does not fit (P2P-05).
+ * Return: bytes written, 0 when the Private Data does not fit (P2P-05).
  */
 u32 mpa_frame_build(const struct mpa_frame *f, const void *pd, u8 *buf);
 
 /**
  * mpa_frame_need() - how much of a frame must be there before it can be parsed
- * @buf:	octets received so far
+ * @buf:	bytes received so far
  * @have:	how many
  * @kind:	which frame is expected
- * @err:	set to WIRE_MPA_FRAME as soon as the octets at hand cannot be the
- *		beginning of a proper frame (wrong key octet, bad revision, PD_Length
+ * @err:	set to WIRE_MPA_FRAME as soon as the bytes at hand cannot be the
+ *		beginning of a proper frame (wrong key byte, bad revision, PD_Length
  *		above 512, enhanced with PD_Length below 4), else WIRE_OK
  *
- * Return: octets of the whole frame (20 while PD_Length is not known).
+ * Return: bytes of the whole frame (20 while PD_Length is not known).
  */
 u32 mpa_frame_need(const u8 *buf, u32 have, enum mpa_kind kind, enum wire_err *err);
 
 /**
  * mpa_frame_parse() - read a complete frame
  * @f:		filled in
- * @buf:	the frame, mpa_frame_need() octets
+ * @buf:	the frame, mpa_frame_need() bytes
  * @kind:	which frame is expected
  * @pd:		set to the ULP's Private Data inside @buf
  *
@@ -183,7 +183,7 @@ struct mpa_agreed {
  * mpa_request() - the Request an initiator sends
  * @f:		filled in
  * @own:	what we want
- * @pd_len:	octets of the ULP's Private Data
+ * @pd_len:	bytes of the ULP's Private Data
  *
  * Enhanced (revision 2, S) when @own->rev is 2; peer-to-peer (A) with all of
  * @own->rtr when that set is not empty. With @own->rtr_frame plain revision 1 but
@@ -208,7 +208,7 @@ bool mpa_request_acceptable(const struct mpa_frame *req, const struct mpa_offer 
  * @req:	the Request
  * @own:	what the responder wants; @ird and @ord as its consumer asked
  * @reject:	build a rejecting Reply
- * @pd_len:	octets of the ULP's Private Data
+ * @pd_len:	bytes of the ULP's Private Data
  */
 void mpa_respond(struct mpa_frame *f, struct mpa_agreed *out, const struct mpa_frame *req,
 		 const struct mpa_offer *own, bool reject, u16 pd_len);
