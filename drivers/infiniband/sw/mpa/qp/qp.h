@@ -75,9 +75,9 @@ enum rnic_tx_msg {
 /**
  * struct rnic_tx - sending side of a connection
  * @mpa:	FPDU encoder
- * @img:	chunk FPDUs are encoded into, or none
+ * @chunk:	chunk FPDUs are encoded into, or none
  * @sent:	how far it was handed to TCP
- * @held:	bytes at the end of the staging buffer that are held (hold.c)
+ * @held:	bytes at the end of the chunk that are held (hold.c)
  * @held_until:	when they have waited long enough
  * @pace:	what was learnt of the consumer
  * @posts:	rnic_qp.posts when somebody looked for something to send
@@ -104,7 +104,7 @@ enum rnic_tx_msg {
  */
 struct rnic_tx {
 	struct mpa_tx mpa;
-	struct rnic_chunk img;
+	struct rnic_chunk chunk;
 	u32 sent;
 	u32 held;
 	ktime_t held_until;
