@@ -125,7 +125,7 @@ help:
 	@echo 'make check     unit tests, fuzzers, lint, KUnit, scenarios (KERNELS=all: all of them, on 6.1, 6.12, 7.3)'
 	@echo 'make check-all  the same, the debug kernel, newer kernels, other builds (an hour)'
 	@echo 'make unit      only the engine tests in user space (no root, no VM)'
-	@echo 'make fuzz      the engine against made-up octets (FUZZ_SECONDS=60 each)'
+	@echo 'make fuzz      the engine against made-up bytes (FUZZ_SECONDS=60 each)'
 	@echo 'make kunit     only the engine tests in a kernel'
 	@echo 'make e2e       only the end-to-end scenarios (E2E="NAME ...": these)'
 	@echo 'make container-check  only the scenarios with podman, which it installs (90 MB)'

@@ -7,7 +7,7 @@
 #include <wire/mpa.h>
 #include "suites.h"
 
-#define OCTETS(...)	((const u8[]){ __VA_ARGS__ })
+#define BYTES(...)	((const u8[]){ __VA_ARGS__ })
 
 /* Headers written out by hand from RFC 5040 section 4 and RFC 5041 section 5. */
 static const struct {
@@ -16,31 +16,31 @@ static const struct {
 	const u8 *hdr;
 } headers[] = {
 	{ { .opcode = RDMAP_SEND, .last = true, .msn = 1 }, 18,
-	  OCTETS(0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0) },
+	  BYTES(0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0) },
 	{ { .opcode = RDMAP_SEND, .msn = 0x01020304, .mo = 0x05060708 }, 18,
-	  OCTETS(0x01, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8) },
+	  BYTES(0x01, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8) },
 	{ { .opcode = RDMAP_SEND_INV, .last = true, .stag = 0xa1a2a3a4, .msn = 2 }, 18,
-	  OCTETS(0x41, 0x44, 0xa1, 0xa2, 0xa3, 0xa4, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0) },
+	  BYTES(0x41, 0x44, 0xa1, 0xa2, 0xa3, 0xa4, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0) },
 	{ { .opcode = RDMAP_SEND_SE, .last = true, .msn = 3, .stag = 0x55555555 }, 18,
-	  OCTETS(0x41, 0x45, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0) },
+	  BYTES(0x41, 0x45, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0) },
 	{ { .opcode = RDMAP_SEND_SE_INV, .last = true, .stag = 0x11223344, .msn = 4 }, 18,
-	  OCTETS(0x41, 0x46, 0x11, 0x22, 0x33, 0x44, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0) },
+	  BYTES(0x41, 0x46, 0x11, 0x22, 0x33, 0x44, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0) },
 	{ { .opcode = RDMAP_WRITE, .tagged = true, .stag = 0x01020304,
 	    .to = 0x1112131415161718 }, 14,
-	  OCTETS(0x81, 0x40, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18) },
+	  BYTES(0x81, 0x40, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18) },
 	{ { .opcode = RDMAP_READ_RESP, .tagged = true, .last = true, .stag = 0x01020304,
 	    .to = 0xfffffffffffffffe }, 14,
-	  OCTETS(0xc1, 0x42, 1, 2, 3, 4, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe) },
+	  BYTES(0xc1, 0x42, 1, 2, 3, 4, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe) },
 	{ { .opcode = RDMAP_READ_REQ, .last = true, .qn = 1, .msn = 7,
 	    .read = { .sink_stag = 0x21222324, .sink_to = 0x3132333435363738,
 		      .size = 0x41424344, .src_stag = 0x51525354,
 		      .src_to = 0x6162636465666768 } }, 46,
-	  OCTETS(0x41, 0x41, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 0,
-		 0x21, 0x22, 0x23, 0x24, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,
-		 0x41, 0x42, 0x43, 0x44, 0x51, 0x52, 0x53, 0x54,
-		 0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68) },
+	  BYTES(0x41, 0x41, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 0,
+		0x21, 0x22, 0x23, 0x24, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,
+		0x41, 0x42, 0x43, 0x44, 0x51, 0x52, 0x53, 0x54,
+		0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68) },
 	{ { .opcode = RDMAP_TERMINATE, .last = true, .qn = 2, .msn = 1 }, 18,
-	  OCTETS(0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0) },
+	  BYTES(0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0) },
 };
 
 /* A valid header of @opcode. */
@@ -163,7 +163,7 @@ static void controls(struct kunit *test)
 	}
 }
 
-/* Shorter than its header: an error at every length, and no octet read beyond */
+/* Shorter than its header: an error at every length, and no byte read beyond */
 static void short_ulpdus(struct kunit *test)
 {
 	u8 hdr[DDP_HDR_MAX];
@@ -179,8 +179,8 @@ static void short_ulpdus(struct kunit *test)
 			KUNIT_ASSERT_NOT_NULL(test, exact);
 			memcpy(exact + 1, hdr, len);
 			KUNIT_EXPECT_EQ_MSG(test, ddp_parse(&seg, exact + 1, len, len),
-					    WIRE_DDP_LOCAL, "opcode %u, %u octets", op, len);
-			/* more octets at hand than belong to it, or fewer */
+					    WIRE_DDP_LOCAL, "opcode %u, %u bytes", op, len);
+			/* more bytes at hand than belong to it, or fewer */
 			KUNIT_EXPECT_EQ(test, ddp_parse(&seg, hdr, full, len), WIRE_DDP_LOCAL);
 			KUNIT_EXPECT_EQ(test, ddp_parse(&seg, hdr, len, full), WIRE_DDP_LOCAL);
 		}
@@ -188,7 +188,7 @@ static void short_ulpdus(struct kunit *test)
 	}
 }
 
-/* RFC 5040 section 4.4: one segment, MO 0, 28 octets */
+/* RFC 5040 section 4.4: one segment, MO 0, 28 bytes */
 static void read_request_shape(struct kunit *test)
 {
 	u8 hdr[MPA_RX_HDR_MAX] = {};
@@ -251,7 +251,7 @@ static enum wire_err take(struct ddp_rx *rx, struct ddp_seg seg)
 	return err;
 }
 
-/* RFC 5041 section 7.1: MSN counts messages from 1, MO octets from 0 */
+/* RFC 5041 section 7.1: MSN counts messages from 1, MO bytes from 0 */
 static void message_order(struct kunit *test)
 {
 	struct ddp_rx rx;

@@ -20,7 +20,7 @@ static const char * const states[] = {
 static const char * const events[] = {
 	[MPA_ON_NOTHING] = "nothing", [MPA_ON_TCP_UP] = "tcp up",
 	[MPA_ON_TCP_FAILED] = "tcp failed", [MPA_ON_OLD_PEER] = "old peer",
-	[MPA_ON_CLOSED] = "closed", [MPA_ON_OCTETS] = "octets",
+	[MPA_ON_CLOSED] = "closed", [MPA_ON_BYTES] = "bytes",
 	[MPA_ON_BAD_FRAME] = "bad frame", [MPA_ON_REQUEST] = "request",
 	[MPA_ON_ACCEPTED] = "accepted", [MPA_ON_ACCEPTED_RTR] = "accepted, rtr",
 	[MPA_ON_UNMATCHED] = "unmatched", [MPA_ON_REJECTED] = "rejected",
@@ -64,8 +64,8 @@ static const struct {
 	{ "closed", "wait consumer", "", "done" },
 	{ "closed", "wait rtr", "lose", "operating" },
 	/* NEG-16, DUAL-07; behind a Reply FPDUs are welcome (NEG-25, DUAL-08) */
-	{ "octets", "wait request", "", "done" },
-	{ "octets", "wait consumer", "", "done" },
+	{ "bytes", "wait request", "", "done" },
+	{ "bytes", "wait consumer", "", "done" },
 	/* NEG-04 to NEG-06, NEG-22, NEG-27, NEG-33, ERR-07, ERR-17: no frame, no FPDU */
 	{ "bad frame", "wait reply", "tell", "done" },
 	{ "bad frame", "wait request", "", "done" },

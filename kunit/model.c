@@ -40,14 +40,14 @@ static void marker_if_due(struct stream *s)
 	s->at += 4;
 }
 
-static void emit(struct stream *s, u8 octet)
+static void emit(struct stream *s, u8 byte)
 {
 	marker_if_due(s);
 	if (!s->begun) {
 		s->begun = true;
 		s->length_at = s->at;
 	}
-	s->out[s->at++] = octet;
+	s->out[s->at++] = byte;
 }
 
 u32 model_fpdu(u8 *out, u32 pos, const u8 *ulpdu, u32 len, bool markers)

@@ -38,7 +38,7 @@ static const struct {
 	{ MPA_ULPDU_MAX - 7, MPA_ULPDU_MAX, 1 },
 };
 
-/* The engine's FPDU is the model's, to the octet. */
+/* The engine's FPDU is the model's, to the byte. */
 static bool encodes(struct rx_work *w, u32 p, u32 len, bool markers, u32 size)
 {
 	struct mpa_tx tx;
@@ -73,7 +73,7 @@ static bool class_at(struct kunit *test, u32 i, u32 p, bool markers)
 		size = model_fpdu(w->wire, p, w->ulpdu, len, markers);
 		if (encodes(w, p, len, markers, size) && decodes(w, p, len, markers, size))
 			continue;
-		KUNIT_FAIL(test, "at %u, %u octets, Markers %d", p, len, markers);
+		KUNIT_FAIL(test, "at %u, %u bytes, Markers %d", p, len, markers);
 		return false;
 	}
 	return true;

@@ -31,7 +31,7 @@ static inline void rx_start(struct mpa_rx *rx, u32 pos, bool markers, bool crc)
 	mpa_rx_init_at(rx, pos, markers, crc);
 }
 
-/* Copy the ULPDU out of the wire octets by its spans; its length. */
+/* Copy the ULPDU out of the wire bytes by its spans; its length. */
 static inline u32 rx_extract(const struct mpa_rx *rx, const u8 *wire, u8 *out)
 {
 	u32 off = 0, at, n;
@@ -43,7 +43,7 @@ static inline u32 rx_extract(const struct mpa_rx *rx, const u8 *wire, u8 *out)
 	return off;
 }
 
-/* @w->rx holds a whole FPDU of @len octets of @w->ulpdu. */
+/* @w->rx holds a whole FPDU of @len bytes of @w->ulpdu. */
 static inline bool rx_holds(struct rx_work *w, u32 len, u32 size)
 {
 	u32 hdr = len < MPA_RX_HDR_MAX ? len : MPA_RX_HDR_MAX;
@@ -54,7 +54,7 @@ static inline bool rx_holds(struct rx_work *w, u32 len, u32 size)
 	       !memcmp(w->back, w->ulpdu, len);
 }
 
-/* Feed @n octets that end before the FPDU does. */
+/* Feed @n bytes that end before the FPDU does. */
 static inline bool rx_more(struct mpa_rx *rx, const u8 *data, u32 n)
 {
 	u32 used;
@@ -63,7 +63,7 @@ static inline bool rx_more(struct mpa_rx *rx, const u8 *data, u32 n)
 	       mpa_rx_missing(rx) >= 1;
 }
 
-/* Feed @n octets of which the first @end finish the FPDU. */
+/* Feed @n bytes of which the first @end finish the FPDU. */
 static inline bool rx_done(struct mpa_rx *rx, const u8 *data, u32 n, u32 end)
 {
 	u32 used;

@@ -18,10 +18,10 @@ static bool sticky(struct mpa_rx *rx, enum wire_err err, const u8 *good, u32 siz
 }
 
 /*
- * One octet wrong: a CRC error (CRC-18, ERR-02, ERR-13); where the length was
+ * One byte wrong: a CRC error (CRC-18, ERR-02, ERR-13); where the length was
  * hit, perhaps no FPDU yet or no length at all. Nothing after it (ERR-09).
  */
-static void octets_flipped(struct kunit *test)
+static void bytes_flipped(struct kunit *test)
 {
 	struct rx_work *w = test->priv;
 	u32 i, at, len_at, used, size;
@@ -46,13 +46,13 @@ static void octets_flipped(struct kunit *test)
 				continue;
 			KUNIT_ASSERT_TRUE_MSG(test, w->rx.failed == WIRE_MPA_CRC ||
 					      (in_len && w->rx.failed == WIRE_MPA_MARKER),
-					      "%s octet %u", v->name, at);
+					      "%s byte %u", v->name, at);
 			KUNIT_ASSERT_TRUE(test, sticky(&w->rx, w->rx.failed, w->wire, size));
 		}
 	}
 }
 
-/* Verdict on the octets at @w->wire, all at once and one by one. */
+/* Verdict on the bytes at @w->wire, all at once and one by one. */
 static enum wire_err judge(struct rx_work *w, u32 pos, bool markers, bool crc, u32 size)
 {
 	enum mpa_rx_verdict verdict = MPA_RX_MORE;
@@ -188,7 +188,7 @@ static void loose_markers(struct kunit *test)
 	}
 }
 
-/* SEC-01: octets of a stranger: never beyond the piece, never an FPDU by CRC */
+/* SEC-01: bytes of a stranger: never beyond the piece, never an FPDU by CRC */
 static void noise(struct kunit *test)
 {
 	struct rx_work *w = test->priv;
@@ -209,7 +209,7 @@ static void noise(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(octets_flipped),
+	KUNIT_CASE(bytes_flipped),
 	KUNIT_CASE(bad_lengths),
 	KUNIT_CASE(pad_contents),
 	KUNIT_CASE(crc_off),

@@ -48,8 +48,8 @@ static void vectors_split(struct kunit *test)
 	}
 }
 
-/* MRK-18, RCV-06: complete with its last octet, never before */
-static void vectors_by_octet(struct kunit *test)
+/* MRK-18, RCV-06: complete with its last byte, never before */
+static void vectors_by_byte(struct kunit *test)
 {
 	struct rx_work *w = test->priv;
 	u32 i, at, size;
@@ -108,13 +108,13 @@ static void round_trip(struct kunit *test)
 			rx_start(&w->rx, p, true, true);
 			if (rx_done(&w->rx, w->wire, size, size) && rx_holds(w, len, size))
 				continue;
-			KUNIT_FAIL(test, "at %u, %u octets", p, len);
+			KUNIT_FAIL(test, "at %u, %u bytes", p, len);
 			return;
 		}
 	}
 }
 
-/* Some FPDUs in a row at @w->wire; octets in all, lengths to @lens. */
+/* Some FPDUs in a row at @w->wire; bytes in all, lengths to @lens. */
 static u32 build_chain(struct rx_work *w, u32 pos, bool markers, u32 *lens, u32 n, u32 *rnd)
 {
 	u32 i, at = 0;
@@ -174,7 +174,7 @@ static void random_chains(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(vectors_whole),
 	KUNIT_CASE(vectors_split),
-	KUNIT_CASE(vectors_by_octet),
+	KUNIT_CASE(vectors_by_byte),
 	KUNIT_CASE(three_pieces),
 	KUNIT_CASE(round_trip),
 	KUNIT_CASE(random_chains),

@@ -94,7 +94,7 @@ static void mulpdu_never_overfills(struct kunit *test)
 	}
 }
 
-/* Wire size of content octets at @p, grown a word at a time. */
+/* Wire size of content bytes at @p, grown a word at a time. */
 struct walk {
 	u32 p;
 	u32 content;
@@ -123,7 +123,7 @@ static void size_counted(struct kunit *test)
 			if (mpa_fpdu_size(p, len, true) == w.wire &&
 			    mpa_fpdu_size(p, len, false) == w.content)
 				continue;
-			KUNIT_FAIL(test, "at %u, %u octets", p, len);
+			KUNIT_FAIL(test, "at %u, %u bytes", p, len);
 			return;
 		}
 	}
@@ -157,7 +157,7 @@ static void fit_every_room(struct kunit *test)
 
 /*
  * What lets TCP cut large buffers between FPDUs: the fit fills a segment to the last
- * octet, but for 4 where that would end it behind a Marker, and is never below
+ * byte, but for 4 where that would end it behind a Marker, and is never below
  * MULPDU (SEG-06, SEG-26).
  */
 static void fit_fills_segments(struct kunit *test)

@@ -78,8 +78,8 @@ static void check_vector(struct kunit *test, const struct fpdu_vector *v)
 	KUNIT_EXPECT_EQ_MSG(test, tx.pos, v->pos + v->total, "%s", v->name);
 	KUNIT_EXPECT_TRUE_MSG(test, !memcmp(w->got + size - 4, v->crc, 4), "%s", v->name);
 	KUNIT_EXPECT_EQ_MSG(test, w->got[size], 0xa5, "%s: wrote past the end", v->name);
-	if (v->octets)
-		KUNIT_EXPECT_TRUE_MSG(test, !memcmp(w->got, v->octets, size), "%s", v->name);
+	if (v->bytes)
+		KUNIT_EXPECT_TRUE_MSG(test, !memcmp(w->got, v->bytes, size), "%s", v->name);
 	/* B.2: the register over a whole FPDU is a constant */
 	KUNIT_EXPECT_EQ_MSG(test, crc32c(~0, w->got, size), 0xb798b438u, "%s", v->name);
 	KUNIT_EXPECT_EQ(test, model_vector(v, w->ulpdu, w->want), size);
@@ -88,7 +88,7 @@ static void check_vector(struct kunit *test, const struct fpdu_vector *v)
 
 /*
  * FRM-02 to FRM-08, MRK-04, MRK-06, MRK-09, CRC-12 to CRC-17, B.1, B.4; B7 has
- * today's FPDUPTR (HIST-04), V1 to V4 are 42 octets (HIST-25) of both versions (HIST-09)
+ * today's FPDUPTR (HIST-04), V1 to V4 are 42 bytes (HIST-25) of both versions (HIST-09)
  */
 static void vectors(struct kunit *test)
 {
@@ -178,7 +178,7 @@ static void every_position(struct kunit *test)
 								    len, &rnd), size);
 				KUNIT_ASSERT_EQ(test, size, mpa_fpdu_size(p, len, true));
 				KUNIT_ASSERT_EQ_MSG(test, memcmp(w->got, w->want, size), 0,
-						    "at %u, %u octets", p, len);
+						    "at %u, %u bytes", p, len);
 			}
 		}
 	}

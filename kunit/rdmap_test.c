@@ -57,7 +57,7 @@ static bool equal(const struct rdmap_term *a, const struct rdmap_term *b)
 }
 
 /* Three Terminates by hand */
-static void octets(struct kunit *test)
+static void bytes(struct kunit *test)
 {
 	static const u8 crc[] = { 0x20, 0x02, 0x00, 0x00 };
 	static const u8 bounds[] = {
@@ -110,7 +110,7 @@ static void check_round_trip(struct kunit *test, enum wire_err err, u8 opcode)
 	len = rdmap_term_build(&term, buf);
 	KUNIT_EXPECT_TRUE(test, len <= RDMAP_TERM_MAX && buf[len] == 0xa5);
 	KUNIT_EXPECT_TRUE(test, rdmap_term_parse(&back, buf, len) && equal(&term, &back));
-	/* octets behind are ignored */
+	/* bytes behind are ignored */
 	KUNIT_EXPECT_TRUE(test, rdmap_term_parse(&back, buf, len + 8) && equal(&term, &back));
 	for (cut = 0; cut < len; cut++) {
 		u8 *exact = kunit_kzalloc(test, cut + 1, GFP_KERNEL);
@@ -125,7 +125,7 @@ static void check_round_trip(struct kunit *test, enum wire_err err, u8 opcode)
 	}
 }
 
-/* Every error about every opcode, cut at every octet */
+/* Every error about every opcode, cut at every byte */
 static void every_error(struct kunit *test)
 {
 	int err;
@@ -194,7 +194,7 @@ static void flag_combinations(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(octets),
+	KUNIT_CASE(bytes),
 	KUNIT_CASE(every_error),
 	KUNIT_CASE(partial_headers),
 	KUNIT_CASE(flag_combinations),

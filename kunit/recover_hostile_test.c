@@ -48,7 +48,7 @@ static bool ended_at(struct stream *s, u32 i, enum wire_err err)
 }
 
 /*
- * ERR-13, ERR-18, CRC-18, RCV-04: one octet of the third wrong. What is behind it
+ * ERR-13, ERR-18, CRC-18, RCV-04: one byte of the third wrong. What is behind it
  * is found by Markers, not through it; the verdict comes in its turn, and what was
  * placed early is not delivered.
  */
@@ -64,7 +64,7 @@ static void crc_errors(struct kunit *test)
 		stream_restart(s);
 		s->wire[at] ^= 1 << at % 8;
 		KUNIT_ASSERT_TRUE(test, put_fpdus(s, 1, 5));
-		KUNIT_ASSERT_TRUE_MSG(test, is_seen(s, "-x-xxx"), "octet %u", at);
+		KUNIT_ASSERT_TRUE_MSG(test, is_seen(s, "-x-xxx"), "byte %u", at);
 		KUNIT_ASSERT_TRUE(test, put_fpdus(s, 0, 0));
 		s->wire[at] ^= 1 << at % 8;
 		/* with another length it ends elsewhere, perhaps not at all yet */
@@ -73,7 +73,7 @@ static void crc_errors(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, is_seen(s, "xx-xxx"));
 		KUNIT_ASSERT_TRUE_MSG(test, ended_at(s, 2, WIRE_MPA_CRC) ||
 				      (in_len && ended_at(s, 2, WIRE_MPA_MARKER)),
-				      "octet %u", at);
+				      "byte %u", at);
 	}
 }
 
@@ -110,7 +110,7 @@ static void lying_markers(struct kunit *test)
 }
 
 /*
- * GAP-14: with the CRC off nothing speaks against a Marker that leads to octets
+ * GAP-14: with the CRC off nothing speaks against a Marker that leads to bytes
  * with a fitting length. But the chain does, in its turn.
  */
 static void lying_markers_without_crc(struct kunit *test)
@@ -192,7 +192,7 @@ static void chain_reaches_into_run(struct kunit *test)
 	stream_add(s, 200);
 	third = stream_add(s, 200);	/* with the Marker at 512 */
 	s->judged = false;
-	/* the second claims 40 octets of the third; both CRCs are right */
+	/* the second claims 40 bytes of the third; both CRCs are right */
 	put_unaligned_be16(240, s->wire + s->at[1]);
 	model_fix_crc(s->wire + s->at[1], 248);
 	stream_fix(s, third);
@@ -269,7 +269,7 @@ static void bad_lengths(struct kunit *test)
 	}
 }
 
-/* RCV-21: a range that was checked comes again with other octets */
+/* RCV-21: a range that was checked comes again with other bytes */
 static void altered_repetition(struct kunit *test)
 {
 	struct stream *s = test->priv;
@@ -408,7 +408,7 @@ static void window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stream_put(s, 1000, 100), 24);
 	KUNIT_EXPECT_EQ(test, stream_put(s, 0, 1000), 1000);
 	KUNIT_EXPECT_TRUE(test, is_seen(s, "x-----"));
-	/* it has moved on; old octets in front cost nothing */
+	/* it has moved on; old bytes in front cost nothing */
 	KUNIT_EXPECT_EQ(test, stream_put(s, 0, s->total), (int)s->at[1] + 1024);
 	KUNIT_EXPECT_EQ(test, mpa_recover_put(&s->rc, s->pos - 5, s->wire, 5), 5u);
 	KUNIT_EXPECT_EQ(test, mpa_recover_put(&s->rc, s->rc.next + 0x7fffffff, s->wire, 5), 0u);

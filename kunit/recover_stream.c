@@ -31,7 +31,7 @@ void stream_begin(struct stream *s, u32 pos, bool markers, bool crc)
 	s->room.max_runs = STREAM_ENTRIES;
 }
 
-/* Octets that tell the FPDU and the place in it. */
+/* Bytes that tell the FPDU and the place in it. */
 static void fill(struct stream *s, u32 i)
 {
 	u32 k;

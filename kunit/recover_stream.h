@@ -21,13 +21,13 @@
  * @markers:	with Markers
  * @crc:	their CRC is checked
  * @n:		number of FPDUs
- * @total:	octets
+ * @total:	bytes
  * @at:		offset of each; @at[@n] is @total
  * @len:	ULPDU length of each
  * @seen:	reported by the engine
  * @judged:	@seen and @rc.next are held to the oracle after each piece
- * @wire:	the octets
- * @have:	1 for each octet the engine took
+ * @wire:	the bytes
+ * @have:	1 for each byte the engine took
  * @ulpdu:	room for one ULPDU
  * @rc:		the engine
  */
@@ -61,7 +61,7 @@ u32 stream_add(struct stream *s, u32 len);
 void stream_restart(struct stream *s);
 
 /*
- * @len octets from offset @off arrive; octets taken, or -1 if the engine did
+ * @len bytes from offset @off arrive; bytes taken, or -1 if the engine did
  * anything it must not.
  */
 int stream_put(struct stream *s, u32 off, u32 len);
@@ -72,7 +72,7 @@ bool stream_drain(struct stream *s);
 /* All is delivered. */
 bool stream_complete(const struct stream *s);
 
-/* Compute the CRC of FPDU @i anew, after octets were tampered with. */
+/* Compute the CRC of FPDU @i anew, after bytes were tampered with. */
 void stream_fix(struct stream *s, u32 i);
 
 #endif

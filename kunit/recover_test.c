@@ -189,8 +189,8 @@ static void first_lost(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stream_complete(s));
 }
 
-/* RCV-06: not before its last octet is here; MRK-18: nor waiting for more */
-static void last_octet(struct kunit *test)
+/* RCV-06: not before its last byte is here; MRK-18: nor waiting for more */
+static void last_byte(struct kunit *test)
 {
 	struct stream *s = test->priv;
 	u32 end;
@@ -222,7 +222,7 @@ static void where_markers_lead(struct kunit *test)
 	stream_add(s, 600);
 	KUNIT_ASSERT_EQ(test, get_unaligned_be32(s->wire + 0xfc), 0xfcu);
 	stream_restart(s);
-	/* without the first octets the Markers of the first lead nowhere */
+	/* without the first bytes the Markers of the first lead nowhere */
 	KUNIT_EXPECT_TRUE(test, stream_put(s, 8, s->at[1] - 8) > 0);
 	KUNIT_EXPECT_FALSE(test, s->seen[0]);
 	mid = s->at[1] + 8;
@@ -294,7 +294,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(streams_at_random),
 	KUNIT_CASE(little_room),
 	KUNIT_CASE(first_lost),
-	KUNIT_CASE(last_octet),
+	KUNIT_CASE(last_byte),
 	KUNIT_CASE(where_markers_lead),
 	KUNIT_CASE(followers),
 	KUNIT_CASE(no_guessing),

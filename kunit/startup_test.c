@@ -8,7 +8,7 @@
 #include "vectors.h"
 
 /* NEG-02, NEG-03, HIST-18: by number, as the printed strings differ (HIST-19) */
-static const u8 key_octets[MPA_KINDS][16] = {
+static const u8 key_bytes[MPA_KINDS][16] = {
 	{ 0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
 	  0x65, 0x71, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65 },
 	{ 0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
@@ -19,7 +19,7 @@ static const u8 key_octets[MPA_KINDS][16] = {
 
 static u32 wire_frame(const struct frame_vector *v, u8 *buf)
 {
-	memcpy(buf, key_octets[v->reply], 16);
+	memcpy(buf, key_bytes[v->reply], 16);
 	memcpy(buf + 16, v->after_key, v->total - 16);
 	return v->total;
 }
@@ -79,7 +79,7 @@ static void parses(struct kunit *test)
 			bool ok = v->proper || have <= 17;
 
 			KUNIT_EXPECT_EQ_MSG(test, err, ok ? WIRE_OK : WIRE_MPA_FRAME,
-					    "%s, %u octets", v->name, have);
+					    "%s, %u bytes", v->name, have);
 			if (ok)
 				KUNIT_EXPECT_EQ(test, need, have < 20 ? 20 : total);
 		}
@@ -92,7 +92,7 @@ static void parses(struct kunit *test)
 	}
 }
 
-/* need() reads no octet it was not given */
+/* need() reads no byte it was not given */
 static void prefixes_exact(struct kunit *test)
 {
 	u8 buf[MPA_FRAME_MAX];
@@ -223,7 +223,7 @@ static void client_server_has_no_rtr(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !f.peer && !f.rtr && f.ird == 5 && f.ord == 6);
 }
 
-/* P2P-05, NEG-15: 512 octets in all, the enhanced words among them */
+/* P2P-05, NEG-15: 512 bytes in all, the enhanced words among them */
 static void private_data_limits(struct kunit *test)
 {
 	static const u32 lens[] = { 0, 1, 508, 509, 511, 512, 513, 65535 };
@@ -309,7 +309,7 @@ static void s_by_revision(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, back.enhanced && !back.rtr_frame);
 }
 
-/* HIST-16 to HIST-18: its octets, each bit of the key, its revision, its flags */
+/* HIST-16 to HIST-18: its bytes, each bit of the key, its revision, its flags */
 static void rtr_frame(struct kunit *test)
 {
 	struct mpa_frame f = { .kind = MPA_RTR, .rev = 1, .crc = true, .rtr_frame = true }, back;
@@ -319,7 +319,7 @@ static void rtr_frame(struct kunit *test)
 	u32 i;
 
 	KUNIT_EXPECT_EQ(test, mpa_frame_build(&f, NULL, buf), 20u);
-	KUNIT_EXPECT_EQ(test, memcmp(buf, key_octets[MPA_RTR], 16), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(buf, key_bytes[MPA_RTR], 16), 0);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(buf + 16), 0x40010000u);
 	for (i = 0; i < 128; i++) {
 		buf[i / 8] ^= 1 << i % 8;
@@ -342,7 +342,7 @@ static void rtr_frame(struct kunit *test)
 	}
 	/* no other kind of frame passes for it, nor it for another (NEG-33) */
 	for (i = 0; i < MPA_KINDS; i++) {
-		memcpy(buf, key_octets[i], 16);
+		memcpy(buf, key_bytes[i], 16);
 		KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_RTR, &pd) == WIRE_OK,
 				i == MPA_RTR);
 		KUNIT_EXPECT_EQ(test, mpa_frame_parse(&back, buf, MPA_REPLY, &pd) == WIRE_OK,

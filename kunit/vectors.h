@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Wire octets to hold the engine to. Ids are those of the requirement ledger,
+ * Wire bytes to hold the engine to. Ids are those of the requirement ledger,
  * appendices B (FPDUs) and C (startup frames); "printed" ones stand in a draft.
  */
 #ifndef _KUNIT_VECTORS_H
@@ -10,11 +10,11 @@
 
 /* What the ULPDU holds. */
 enum fill {
-	FILL_PATTERN,		/* octet i is i mod 256 */
+	FILL_PATTERN,		/* byte i is i mod 256 */
 	FILL_ZERO,
 	FILL_ONES,
 	FILL_SEND,		/* Send header, version 1, @msn, zeros behind it */
-	FILL_SEND_V0,		/* the same with draft-00's control octets 40 03 */
+	FILL_SEND_V0,		/* the same with draft-00's control bytes 40 03 */
 };
 
 struct fpdu_vector {
@@ -29,7 +29,7 @@ struct fpdu_vector {
 	u8 crc[4];
 	u32 nmarkers;
 	u16 last_ptr;		/* FPDUPTR of the last Marker */
-	const u8 *octets;	/* the whole FPDU, NULL for long ones */
+	const u8 *bytes;	/* the whole FPDU, NULL for long ones */
 };
 
 #define FPDU(...)	((const u8[]){ __VA_ARGS__ })
@@ -109,7 +109,7 @@ static const struct fpdu_vector fpdu_vectors[] __maybe_unused = {
 	  { 0x3c, 0xe7, 0xf0, 0x3d }, 0, 0, NULL },
 	{ "B22", "Marker between PAD and CRC", 380, 128, FILL_PATTERN, 0, true, 140,
 	  { 0xf8, 0x53, 0x8b, 0xac }, 1, 0x84, NULL },
-	{ "B23", "492 octets before V2", 0, 482, FILL_SEND, 1, true, 492,
+	{ "B23", "492 bytes before V2", 0, 482, FILL_SEND, 1, true, 492,
 	  { 0xa0, 0x1e, 0xe4, 0xfd }, 1, 0, NULL },
 	{ "B24", "Send without payload", 0, 18, FILL_SEND, 1, false, 24,
 	  { 0x58, 0x7b, 0xe8, 0xc4 }, 0, 0,

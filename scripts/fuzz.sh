@@ -38,7 +38,7 @@ minimise() {
 		number=$((number + 1))
 		mv "$input" "$old/$(printf %02d "$number")"
 	done < <(find "$new" -type f -printf '%s %p\n' | sort -n | cut -d ' ' -f 2)
-	step "corpus/$1: $number inputs, $(du -b "$old" | cut -f 1) octets"
+	step "corpus/$1: $number inputs, $(du -b "$old" | cut -f 1) bytes"
 }
 
 # runs TARGET: how many inputs it has tried so far

@@ -7,7 +7,7 @@
 
 #include <linux/hrtimer.h>
 
-/* A timer and its function, which are set in one call since 6.13. */
+/* Initialise a timer and set its function. Since 6.13 one call does both. */
 static inline void compat_hrtimer_setup(struct hrtimer *timer,
 					enum hrtimer_restart (*over)(struct hrtimer *),
 					clockid_t clock, enum hrtimer_mode mode)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Memory cgroups, which a kernel may be built without.
+ * Memory cgroups. A kernel may be built without them.
  */
 #ifndef _COMPAT_MEMCG_H
 #define _COMPAT_MEMCG_H
@@ -9,10 +9,10 @@
 #include <net/sock.h>
 
 /**
- * compat_sock_memcg() - the cgroup that a socket's memory is charged to
+ * compat_sock_memcg() - get the cgroup to which a socket's memory is charged
  * @sk:	the socket
  *
- * Return: the cgroup, which stays as long as the socket; NULL when it is not charged.
+ * Return: the cgroup, valid as long as the socket; NULL if the memory is not charged.
  */
 static inline struct mem_cgroup *compat_sock_memcg(const struct sock *sk)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Shrinkers. Since 6.7 the kernel allocates them.
+ * Shrinkers. Since 6.7 shrinker_alloc() allocates them.
  */
 #ifndef _COMPAT_SHRINKER_H
 #define _COMPAT_SHRINKER_H
@@ -30,13 +30,13 @@ static inline void compat_shrinker_free(struct shrinker *shrinker)
 }
 #else
 /**
- * compat_shrinker_new() - have the kernel ask for memory when it has little
- * @name:	in debugfs
- * @count:	how many objects there are
+ * compat_shrinker_new() - register a shrinker
+ * @name:	its name in debugfs
+ * @count:	returns the number of objects
  * @scan:	frees some of them
  *
  * Context: process.
- * Return: the shrinker, for compat_shrinker_free(), or NULL for want of memory.
+ * Return: the shrinker, for compat_shrinker_free(), or NULL if there is no memory.
  */
 static inline struct shrinker *compat_shrinker_new(const char *name, compat_shrink_fn count,
 						   compat_shrink_fn scan)
@@ -55,8 +55,8 @@ static inline struct shrinker *compat_shrinker_new(const char *name, compat_shri
 }
 
 /**
- * compat_shrinker_free() - undo compat_shrinker_new()
- * @shrinker:	the shrinker; neither function runs any more afterwards
+ * compat_shrinker_free() - unregister and free a shrinker
+ * @shrinker:	the shrinker; neither of its functions runs afterwards
  *
  * Context: process.
  */

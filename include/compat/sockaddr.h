@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Addresses of sockets.
+ * Socket addresses.
  */
 #ifndef _COMPAT_SOCKADDR_H
 #define _COMPAT_SOCKADDR_H
@@ -8,7 +8,7 @@
 #include <linux/net.h>
 #include <linux/socket.h>
 
-/* What kernel_bind() and kernel_connect() take: since 6.19 a type that has no size. */
+/* Type of the address for kernel_bind() and kernel_connect(). Since 6.19 it has no size. */
 #ifdef COMPAT_HAS_sockaddr_unsized
 #define compat_sockaddr sockaddr_unsized
 #else

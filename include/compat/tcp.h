@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * TCP. All of it under the socket lock, but for compat_sock_pin_net().
+ * TCP. The caller holds the socket lock, except for compat_sock_pin_net().
  */
 #ifndef _COMPAT_TCP_H
 #define _COMPAT_TCP_H
@@ -15,9 +15,9 @@
 #include <net/tcp.h>
 
 /**
- * compat_sock_pin_net() - let a kernel socket pin its namespace, as a user's does
+ * compat_sock_pin_net() - give a kernel socket a reference to its namespace
  * @sk:		a socket made by sock_create_kern()
- * @net:	its namespace, which the caller has a reference to
+ * @net:	its namespace, to which the caller has a reference
  *
  * Context: process.
  */
@@ -36,9 +36,9 @@ static inline void compat_sock_pin_net(struct sock *sk, struct net *net)
 #endif
 
 /*
- * What a process sends is copied to the socket's page fragment, not to the task's, which may
- * be in use when writing back memory leads to us. Without the flag TCP tells it by
- * sk_allocation, in which GFP_NOIO says the same. 6.2, and stable 6.1.
+ * Let TCP copy to the socket's page fragment. The task's fragment may be in use if memory
+ * writeback calls the driver. The flag exists since 6.2, and in stable 6.1. Without it TCP decides
+ * by sk_allocation, and GFP_NOIO there has the same effect.
  */
 static inline void compat_sock_own_frag(struct sock *sk)
 {
@@ -47,7 +47,7 @@ static inline void compat_sock_own_frag(struct sock *sk)
 #endif
 }
 
-/* Octets of one page, copied. */
+/* Send bytes of a page, which TCP copies. Return: bytes taken, or a negative errno. */
 static inline int compat_tcp_copy(struct sock *sk, struct page *page, u32 off, u32 len, int flags)
 {
 	struct bio_vec bv = { .bv_page = page, .bv_offset = off, .bv_len = len };
@@ -68,9 +68,11 @@ static inline u32 compat_max_skb_frags(void)
 }
 
 /*
- * TCP takes each page of a compound one for itself here. When its buffer has no place
- * for another it begins a new one, be it in the middle of a segment. So the buffer is
- * ended before that, between two segments.
+ * With MSG_SPLICE_PAGES each page of a compound page takes a place in TCP's skb. TCP begins a new
+ * skb if there is no place for the next page, even in the middle of a segment. So the driver ends
+ * the skb before that, between two segments.
+ *
+ * Return: places for pages in the skb @tail, or in a new one if it is NULL.
  */
 static inline u32 compat_tcp_places(const struct sk_buff *tail)
 {
@@ -80,11 +82,11 @@ static inline u32 compat_tcp_places(const struct sk_buff *tail)
 }
 
 /**
- * compat_tcp_has_room() - will a buffer of TCP's take some octets more?
- * @tail:	the last of the send queue
- * @len:	how many, of as few pages as can be
+ * compat_tcp_has_room() - test whether an skb has places for more bytes
+ * @tail:	the last skb of the send queue
+ * @len:	number of bytes, in as few pages as possible
  *
- * Return: for certain.
+ * Return: true if it certainly has.
  */
 static inline bool compat_tcp_has_room(const struct sk_buff *tail, u32 len)
 {
@@ -92,10 +94,12 @@ static inline bool compat_tcp_has_room(const struct sk_buff *tail, u32 len)
 }
 
 /*
- * How much of what is to be pushed goes into the last buffer, or else into a new one,
- * of which TCP makes as many as it likes: they are smaller than what has room, but for
- * a path with larger buffers than all others (BIG TCP). Where not even a segment has
- * room there is nothing to be kept.
+ * Limit @len to the whole segments for which the last skb has places. If that is none, end the
+ * skb, and compute the limit for a new one. TCP may spread the bytes over several new skbs. They
+ * are smaller than the limit, except with BIG TCP. If a new skb has no place for a whole segment,
+ * there is no limit.
+ *
+ * Return: number of bytes to push.
  */
 static inline u32 compat_tcp_fit(struct sock *sk, struct page *page, u32 off, u32 len)
 {
@@ -122,16 +126,16 @@ static inline u32 compat_tcp_fit(struct sock *sk, struct page *page, u32 off, u3
 }
 
 /**
- * compat_tcp_push() - hand octets of a (compound) page to TCP, by reference
+ * compat_tcp_push() - pass bytes of a (compound) page to TCP by reference
  * @sk:		a connected socket
  * @page:	first page
- * @off:	offset of the first octet
- * @len:	how many
+ * @off:	offset of the first byte
+ * @len:	number of bytes
  * @flags:	MSG_*
  *
- * A network device without scatter-gather gets a copy.
+ * TCP copies them if the network device has no scatter-gather.
  *
- * Return: octets taken, possibly fewer than @len, or -errno.
+ * Return: number of bytes taken, which may be fewer than @len, or a negative errno.
  */
 static inline int compat_tcp_push(struct sock *sk, struct page *page, u32 off, u32 len, int flags)
 {
@@ -146,7 +150,7 @@ static inline bool compat_tcp_has_room(const struct sk_buff *tail, u32 len)
 
 static inline int compat_tcp_push(struct sock *sk, struct page *page, u32 off, u32 len, int flags)
 {
-	/* TCP's own way around a device without scatter-gather would sleep. */
+	/* tcp_sendpage_locked() would sleep for a device without scatter-gather. */
 	if (!(sk->sk_route_caps & NETIF_F_SG))
 		return compat_tcp_copy(sk, page, off, len, flags);
 	return tcp_sendpage_locked(sk, page, off, len, flags);
@@ -154,9 +158,11 @@ static inline int compat_tcp_push(struct sock *sk, struct page *page, u32 off, u
 #endif
 
 /*
- * What TCP exports for the sake of IPv6, it does not where that is built in: since 6.15, and
- * stable 6.12. Kbuild looks for it; there are ways around.
+ * Since 6.15, and in stable 6.12, TCP exports some functions only if IPv6 is a module. Kbuild looks
+ * for them. The functions below work without them.
  */
+
+/* tcp_mtu_to_mss() */
 static inline u32 compat_tcp_mtu_to_mss(struct sock *sk, u32 mtu)
 {
 #ifdef COMPAT_EXPORTS_tcp_mtu_to_mss
@@ -171,8 +177,9 @@ static inline u32 compat_tcp_mtu_to_mss(struct sock *sk, u32 mtu)
 }
 
 /*
- * TCP compares the MTU with the route's before it takes octets, if they are none, too.
- * Not where it would report, and so forget, what ended the connection.
+ * tcp_sync_mss(). Without it, clear the cookie and send no bytes, because tcp_sendmsg_locked() then
+ * sets the MSS for the MTU of the route. It would also report and clear the error that ended a
+ * connection, so call it only on an open one.
  */
 static inline u32 compat_tcp_sync_mss(struct sock *sk, u32 mtu)
 {

@@ -9,8 +9,8 @@
 #include <rdma/uverbs_ioctl.h>
 
 /*
- * What the maker of a completion queue gives to create_cq(), NULL for a kernel
- * consumer: since 6.11 all that user space said, not the driver's part alone.
+ * Type of the last argument of create_cq(), which is NULL for a kernel consumer. Since 6.11 it has
+ * all attributes of the system call, before that only the driver's part.
  */
 #ifdef COMPAT_HAS_create_cq_attrs
 #define compat_cq_maker uverbs_attr_bundle
@@ -29,16 +29,16 @@ static inline struct ib_udata *compat_cq_udata(struct compat_cq_maker *maker)
 #endif
 
 /**
- * compat_umem_get() - pin a program's memory
+ * compat_umem_get() - pin memory of a program
  * @dev:	device
- * @addr:	where it begins
+ * @addr:	first address
  * @len:	bytes
  * @access:	IB_ACCESS_*
  *
- * Since 7.2 the core's function says by its name that the memory is given by address.
+ * Since 7.2 the function of ib_core for memory given by address is ib_umem_get_va().
  *
  * Context: process.
- * Return: the memory or an ERR_PTR().
+ * Return: the pinned memory, or an ERR_PTR().
  */
 static inline struct ib_umem *compat_umem_get(struct ib_device *dev, unsigned long addr,
 					      size_t len, int access)
@@ -51,8 +51,8 @@ static inline struct ib_umem *compat_umem_get(struct ib_device *dev, unsigned lo
 }
 
 /*
- * The name is the user's choice. udev's rdma_rename gives other devices a name of its own;
- * before 6.12 the kernel could not tell it to leave this one alone.
+ * Mark the device's name as chosen by the user. Then rdma_rename of udev does not change it.
+ * Kernels before 6.12 cannot say so.
  */
 static inline void compat_name_is_users(struct ib_device *dev)
 {
@@ -62,8 +62,9 @@ static inline void compat_name_is_users(struct ib_device *dev)
 }
 
 /*
- * Makes NAME, for ib_device_ops.reg_user_mr, of FN, which has its arguments of before 6.17.
- * Since then a region may have hints for PCIe; only who makes such objects can honour them.
+ * Define NAME for ib_device_ops.reg_user_mr. It calls FN, which has the arguments from before
+ * 6.17. Since 6.17 a region may have PCIe hints (@dmah). The driver makes no such objects, so it
+ * refuses them.
  */
 #ifdef COMPAT_HAS_reg_user_mr_dmah
 #define COMPAT_REG_USER_MR(name, fn)							\

@@ -2,13 +2,13 @@
 /*
  * libFuzzer: recovery of FPDUs from segments of a stranger, in any order.
  *
- * Input: four octets (what is asked for and made right, start position, room,
- * number of segments), four octets for each segment (offset, length, whether its
- * octets are altered), then the stream. Behind the segments the stream comes once
+ * Input: four bytes (what is asked for and made right, start position, room,
+ * number of segments), four bytes for each segment (offset, length, whether its
+ * bytes are altered), then the stream. Behind the segments the stream comes once
  * more in order, as from a sender that repeats.
  *
- * What must hold: an FPDU is found once, of octets that arrived, with a right CRC,
- * and overlaps no other; the octets that came first count; what is delivered is
+ * What must hold: an FPDU is found once, of bytes that arrived, with a right CRC,
+ * and overlaps no other; the bytes that came first count; what is delivered is
  * what mpa_rx_feed() finds in the ordered stream, and an error is its error, but
  * for an FPDU too large for the room or in the way of one found early; and the work
  * is in proportion to what came.
@@ -31,7 +31,7 @@ static struct fuzz {
 	u32 pos;
 	u32 len;
 	u32 next;		/* delivered, from @pos */
-	u64 put;		/* octets of all segments */
+	u64 put;		/* bytes of all segments */
 	u8 sent[STREAM_MAX];
 	u8 first[STREAM_MAX];	/* what came first */
 	bool have[STREAM_MAX];
@@ -65,7 +65,7 @@ static void repair(bool markers)
 	}
 }
 
-static void check_octets(u32 at)
+static void check_bytes(u32 at)
 {
 	u32 off = 0, n, i, wire;
 
@@ -94,7 +94,7 @@ static void check_found(void)
 	if (f.crc)
 		CHECK(get_unaligned_le32(f.first + at + size - MPA_CRC_SIZE) ==
 		      ~crc32c(~0, f.first + at, size - MPA_CRC_SIZE));
-	check_octets(at);
+	check_bytes(at);
 }
 
 static void drain(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * libFuzzer: the receiver and the header parsers on octets of a stranger.
+ * libFuzzer: the receiver and the header parsers on bytes of a stranger.
  *
- * Input: two octets (Markers, CRC, where the CRC is repaired; start position),
+ * Input: two bytes (Markers, CRC, where the CRC is repaired; start position),
  * a seed for the pieces, then the stream. What must hold: the verdict does not
  * depend on the pieces, nothing beyond them is read, spans stay in the FPDU, and what
  * is taken has a right length, CRC and Markers.
@@ -33,7 +33,7 @@ static void start(struct mpa_rx *rx, const struct input *in)
 	mpa_rx_init_at(rx, in->pos, in->markers, in->crc);
 }
 
-/* The first octets of a ULPDU go on to DDP and RDMAP. */
+/* The first bytes of a ULPDU go on to DDP and RDMAP. */
 static void parse(const struct mpa_rx *rx, struct ddp_rx *order)
 {
 	struct ddp_seg seg;

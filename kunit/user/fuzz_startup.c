@@ -3,7 +3,7 @@
  * libFuzzer: startup frames of a stranger, in both roles, and any events for the
  * machine.
  *
- * Input: five octets (kind and settings, RTR, depths), then the frame. What must
+ * Input: five bytes (kind and settings, RTR, depths), then the frame. What must
  * hold: nothing beyond the frame is read, what is refused at a prefix stays
  * refused, what parses builds again, and depths fit after a Reply of ours.
  */

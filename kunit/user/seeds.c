@@ -64,7 +64,7 @@ static void recover_seeds(const char *dir)
 	}
 }
 
-/* CRC off: the third is found early, then the second claims 40 octets of it. */
+/* CRC off: the third is found early, then the second claims 40 bytes of it. */
 static void recover_reach(const char *dir)
 {
 	static const u8 head[4 + 4] = { 1, 0, 0xbf, 1, 420 >> 8, 420 & 0xff, 0, 211 };

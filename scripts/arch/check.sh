@@ -5,7 +5,7 @@
 # emulated, with Debian 12's kernel and system for it.
 #
 # Both hosts are in one guest, and so of one processor: what they agree on only with
-# themselves the peer in Python, whose octets are written out, would not (peer_*).
+# themselves the peer in Python, whose bytes are written out, would not (peer_*).
 #
 # The last line is "N passed, N failed".
 set -euo pipefail
@@ -16,7 +16,7 @@ SUITE=bookworm
 VM_SECONDS=${VM_SECONDS:-3600}
 passed=0 failed=0 summary=()
 
-# The main job, data in any order and size, each part of the user ABI, octets on the wire
+# The main job, data in any order and size, each part of the user ABI, bytes on the wire
 SCENARIOS=(
 	link_add_delete devinfo settings statistics
 	rping_ipv4 rping_ipv6 rping_once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * crc: what one pass of the kernel's CRC32C costs here. Prints 10^6 octets a second
+ * crc: what one pass of the kernel's CRC32C costs here. Prints 10^6 bytes a second
  * of processor time: the best of ROUNDS rounds over the same 64 KiB.
  *
  * The kernel does it for us by way of AF_ALG. It takes the pages by reference, so

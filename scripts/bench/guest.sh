@@ -36,7 +36,7 @@ pair() {
 	reap server
 }
 
-# Before anything is timed: warm caches, and every octet compared.
+# Before anything is timed: warm caches, and every byte compared.
 warm_up() {
 	local args=(-V -C 5 -S 64000 -a "$address" -p "$PORT")
 	pair rping -s "${args[@]}" -- rping -c "${args[@]}"
@@ -153,7 +153,7 @@ crc_pass() {
 }
 
 # TCP and one pass of CRC32C a side: the two sides work at the same time, so to the
-# time TCP takes for an octet that of one pass is added.
+# time TCP takes for a byte that of one pass is added.
 tcp_with_crc() {
 	awk -v tcp="$(cat "$STATE/stream")" -v crc="$(cat "$STATE/crc32c")" 'BEGIN {
 		if (!tcp || !crc)

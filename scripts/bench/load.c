@@ -11,7 +11,7 @@
  *   outstanding  requests under way on one connection
  *   moderated    requests to each completion that is asked for, 64 under way
  *
- * OP is send, write or read, of SIZE octets. For each COUNT one line, "COUNT NS":
+ * OP is send, write or read, of SIZE bytes. For each COUNT one line, "COUNT NS":
  * time of the processors that was not idle, kernel and user space of both ends, for
  * a message. It is that of the messages by which a run of MANY exceeds one of FEW,
  * so beginning and ending cancel. A clock that counts instructions makes it exact.
@@ -42,7 +42,7 @@
 #define SERVER		"10.77.0.2"
 #define PORT		7600
 #define DEPTH		64	/* the most requests under way */
-#define MEMORY		65536	/* octets at each end; the largest message */
+#define MEMORY		65536	/* bytes at each end; the largest message */
 #define WAIT_MS		60000
 #define MOST		(1 << 20)
 #define ARRAY_SIZE(x)	(sizeof(x) / sizeof((x)[0]))
@@ -357,7 +357,7 @@ static void run_to_end(enum ibv_wr_opcode op, uint64_t count, size_t depth)
 
 /* ---- what it costs ------------------------------------------------------ */
 
-/* Octets of a file of /proc */
+/* Bytes of a file of /proc */
 static const char *contents(const char *path)
 {
 	static char text[1 << 20];

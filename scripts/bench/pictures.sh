@@ -82,7 +82,7 @@ bandwidth_picture() {
 		set logscale xy
 		set xtics (64, 256, '1 Ki' 1024, '4 Ki' 4096, '16 Ki' 16384, '64 Ki' 65536, \
 			'256 Ki' 262144, '1 Mi' 1048576)
-		set xlabel 'octets in a message'
+		set xlabel 'bytes in a message'
 		set ylabel 'MB/s'
 		set key below
 		set grid

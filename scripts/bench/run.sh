@@ -27,7 +27,7 @@ check_numbers() {
 		[[ $value =~ ^[1-9][0-9]*$ ]] || die "not a number above 0: $value"
 	done
 	for value in $SMALL $SWEEP; do
-		[[ $value =~ ^[0-9]+$ ]] || die "not a number of octets: $value"
+		[[ $value =~ ^[0-9]+$ ]] || die "not a number of bytes: $value"
 	done
 	for value in $MTUS; do
 		[[ $value =~ ^([1-9][0-9]*|lo|direct)$ ]] || die "not an MTU: $value"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Linux 6.13. hrtimer_init() went with 6.15. */
+/* Linux 6.13. 6.15 removed hrtimer_init(). */
 #include <linux/hrtimer.h>
 
 static inline void probe(struct hrtimer *timer, enum hrtimer_restart (*over)(struct hrtimer *))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Linux 7.2. ib_umem_get() went with it. */
+/* Linux 7.2, which removed ib_umem_get(). */
 #include <rdma/ib_umem.h>
 
 static inline struct ib_umem *probe(struct ib_device *dev)

@@ -3,13 +3,13 @@
 """Captures rewritten for the judge.
 
 fpdus.py split PCAP FROM-CLIENTS FROM-SERVERS
-    Each direction into a capture of its own, one segment an FPDU: the same octets at
+    Each direction into a capture of its own, one segment an FPDU: the same bytes at
     the same sequence numbers, cut elsewhere. The startup frames come first, of both
     ends, with the M bit in both that counts for this direction. Behind an FPDU that
     ends where a Marker comes next, a new connection begins. Prints for each capture
     the FPDUs, and how many of that kind. Why: see 75_wire.sh.
 fpdus.py break crc|length PCAP OUT
-    One octet of one FPDU is changed: in its middle, or in its length.
+    One byte of one FPDU is changed: in its middle, or in its length.
 """
 import struct
 import sys
@@ -32,7 +32,7 @@ class Capture:
         self.parts.append(struct.pack("<IIII", 1, at, len(data), len(data)) + data)
 
     def segment(self, way, at, payload, syn=False):
-        """Octets at a place in the stream, or the SYN of one that begins there."""
+        """Bytes at a place in the stream, or the SYN of one that begins there."""
         head, tcp = way.syn if syn else way.head
         head = bytearray(head)
         if head[12:14] == b"\x08\x00":

@@ -5,22 +5,22 @@
 Follows every connection of a capture (with PORT: only those of that server port)
 from its SYN on: startup frames, then FPDUs by their lengths, through Markers where
 the other end asked for them (RFC 5044, 4.3: each Marker is checked against the
-chain of lengths). With the first octet of every FPDU known, each segment that has
+chain of lengths). With the first byte of every FPDU known, each segment that has
 payload behind the startup is looked at. A Marker before a length field belongs to
 the FPDU behind it (5044, 4.3), so such a segment begins with an FPDU too.
 
 One line a direction, and for each window FROM-TO (seconds of the capture's clock):
 
   from=PORT to=PORT markers=0|1 segments=N aligned=N behind=N again=N again_aligned=N
-  edge=N cut=N fpdus=N full=SIZE longest=SIZE tail=OCTETS
+  edge=N cut=N fpdus=N full=SIZE longest=SIZE tail=BYTES
 
-segments counts all with payload, again those of them that bring octets seen
+segments counts all with payload, again those of them that bring bytes seen
 before. edge are new ones that leave less of the receiver's window than the longest
 FPDU takes: they met its edge. cut are those of them that end inside an FPDU. behind are
 new ones that begin inside an FPDU because one before them ended there, on an edge that
 the receiver had told, be it an old one: the sender may hear of a new one after the
 capture does. They last until a segment begins with an FPDU again. fpdus
-are those whose first octet was first sent in the window; full is the longest of
+are those whose first byte was first sent in the window; full is the longest of
 them on the wire, longest the longest segment. tail is what is behind the last whole
 FPDU. To see what the sender saw of the receiver's window the capture has to be the
 sender's. A frame that is longer than an Ethernet of that MSS sends, a
@@ -97,7 +97,7 @@ class Direction:
         self.isn = None
         self.mss = None  # what this end takes
         self.scale = None  # of the windows this end tells
-        self.edge = 0  # up to where the other end takes octets
+        self.edge = 0  # up to where the other end takes bytes
         self.edges = set()  # all that this ever was
         self.head = None  # headers of a frame with payload
         self.pieces = []  # (time, offset in the stream, payload, window left behind it,
@@ -134,21 +134,21 @@ class Direction:
         self.edge = max(self.edge, edge)
 
     def stream(self):
-        """All octets in order. When a place was sent anew, TCP sent the same."""
+        """All bytes in order. When a place was sent anew, TCP sent the same."""
         data = bytearray()
         for _, at, payload, *_ in sorted(self.pieces, key=lambda piece: piece[1]):
             if at > len(data):
                 raise Broken(f"{self.name}: the capture has a hole at {len(data)}")
             old = len(data) - at
             if data[at : at + len(payload)] != payload[:old]:
-                raise Broken(f"{self.name}: octets changed between two transmissions")
+                raise Broken(f"{self.name}: bytes changed between two transmissions")
             if old < len(payload):
                 data += payload[old:]
         return data
 
 
 def startup(data):
-    """(what, M, octets) of the startup frame at the start of a stream."""
+    """(what, M, bytes) of the startup frame at the start of a stream."""
     what = KEYS.get(bytes(data[:16]))
     if not what or len(data) < 20:
         return None
@@ -209,7 +209,7 @@ class Sender:
     def report(self, low, high, limit):
         keys = "segments aligned behind again again_aligned edge cut fpdus full longest"
         count = dict.fromkeys(keys.split(), 0)
-        top = self.start  # first octet never seen so far
+        top = self.start  # first byte never seen so far
         behind = False  # an edge was inside an FPDU, and alignment was not regained yet
         for when, at, payload, room, on_edge in self.way.pieces:
             end = at + len(payload)
@@ -217,7 +217,7 @@ class Sender:
             if end <= self.start or not low <= when < high:
                 continue
             if len(payload) > limit:
-                raise Broken(f"{self.way.name}: {len(payload)} octets are no segment, MSS {limit}")
+                raise Broken(f"{self.way.name}: {len(payload)} bytes are no segment, MSS {limit}")
             good = self.begins(at)
             count["segments"] += 1
             count["aligned"] += good

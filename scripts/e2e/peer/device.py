@@ -120,7 +120,7 @@ class Program:
         return tuple(int(word) for word in self.expect("depths")[1:])
 
     def freed(self):
-        """The connection is over: octets not zero in its window and elsewhere"""
+        """The connection is over: bytes not zero in its window and elsewhere"""
         return tuple(int(word) for word in self.expect("freed")[1:])
 
     def seen(self):

@@ -121,7 +121,7 @@ def deaf(sock):
     sock.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HP", 1, ctypes.addressof(code)))
 
 
-# In one piece always: a deaf peer sends no more octets than its first window has segments.
+# In one piece always: a deaf peer sends no more bytes than its first window has segments.
 WHOLE = 1024
 
 
@@ -165,7 +165,7 @@ def lost():
 def gone(conn):
     """The connection ends; before it there may be a reject"""
     octets = conn.take(20)
-    assert not octets or octets[16] & R, "octets of a dead program: " + octets.hex()
+    assert not octets or octets[16] & R, "bytes of a dead program: " + octets.hex()
 
 
 @test

@@ -52,7 +52,7 @@ def calls_crc():
 
 @test
 def segments():
-    """FPDUs in segments of one octet, and many in one (RCV-07, RCV-08)"""
+    """FPDUs in segments of one byte, and many in one (RCV-07, RCV-08)"""
     with serving():
         for piece in 1, 3, 7, 1000, None:
             with opened() as conn:
@@ -81,7 +81,7 @@ def exchange(conn, piece):
 
 @test
 def markers():
-    """All Markers and CRCs, by octets and together (MRK-01 to MRK-03, RCV-08)"""
+    """All Markers and CRCs, by bytes and together (MRK-01 to MRK-03, RCV-08)"""
     with serving():
         for mine, theirs, c in combinations():
             with settings(mine, c):
@@ -164,7 +164,7 @@ def padding():
 
 @test
 def flips():
-    """Each octet of an FPDU flipped, its Marker too: code 2, no octet placed (CRC-18, RCV-01)"""
+    """Each byte of an FPDU flipped, its Marker too: code 2, no byte placed (CRC-18, RCV-01)"""
     with serving() as program, settings(M, C):
         for zeros, make in (480, lambda c: tagged(WRITE, c.stag, c.at, b"flip")), \
                 (488, lambda c: untagged(SEND, 1, b"abc")):
@@ -179,13 +179,13 @@ def flips():
                     # enough for a length that is larger now
                     conn.send(octets + conn.build(untagged(SEND, 1, bytes(400))))
                     conn.terminated("2/0/2")
-                assert program.freed() == (0, 0), "octets of a bad FPDU were placed"
+                assert program.freed() == (0, 0), "bytes of a bad FPDU were placed"
                 at += 1
             assert size in (28, 32)
 
 
 def unchecked(at, conn):
-    """What a Write of 4 octets does with octet `at` flipped: a Terminate, or what it leaves"""
+    """What a Write of 4 bytes does with byte `at` flipped: a Terminate, or what it leaves"""
     if at < 2:
         return 0, 0             # longer, so it never comes to its end
     if at < 8:
@@ -200,7 +200,7 @@ def unchecked(at, conn):
 
 @test
 def flips_unchecked():
-    """The same without CRCs: what the octets say is done (CRC-06, CRC-19)"""
+    """The same without CRCs: what the bytes say is done (CRC-06, CRC-19)"""
     with serving() as program, settings(0, 0):
         for at in range(24):
             with opened(frame(REQUEST, 0, 1, b"e")) as conn, Moves(rx_crc_errors=0):
@@ -217,7 +217,7 @@ def flips_unchecked():
                     conn.finish()
                     conn.ended()
             left = program.freed()
-            assert left == want, "octet %d left %s, expected %s" % (at, left, want)
+            assert left == want, "byte %d left %s, expected %s" % (at, left, want)
     assert WINDOW + WINDOW_SIZE == MEM_SIZE
 
 
@@ -250,7 +250,7 @@ def imitation():
 
 @test
 def junk():
-    """Octets that are no FPDU, in place of the first and later (ERR-14, SEC-01)"""
+    """Bytes that are no FPDU, in place of the first and later (ERR-14, SEC-01)"""
     rng = random.Random(5044)
     with serving() as program:
         for before in 0, 1:

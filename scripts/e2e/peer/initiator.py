@@ -136,7 +136,7 @@ def reply_and_fpdu():
 
 @test
 def calls_ipv6():
-    """Enhanced startup by octets with Markers, and data, over IPv6"""
+    """Enhanced startup by bytes with Markers, and data, over IPv6"""
     with Called("he", V6[0]) as call:
         conn = call.reply(enhanced(REPLY, C | M, PEER | 4, OFFER_WRITE | 4), 1)
         call.established()

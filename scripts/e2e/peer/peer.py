@@ -21,7 +21,7 @@ V4, V6 = ("10.77.0.1", "10.77.0.2"), ("fd77::1", "fd77::2")
 
 
 class Way:
-    """How a test is run: the addresses of both ends, and whether the first octets of
+    """How a test is run: the addresses of both ends, and whether the first bytes of
     all that we send come one by one (run.py)"""
     addresses, by_octets = V4, False
     BEGINNING = 40
@@ -41,10 +41,10 @@ def crc32c(data):
 
 
 def fpdu(at, ulpdu, markers=False, length=None, pointer=0, reserved=0, pad=0, crc=0):
-    """One FPDU that begins at octet `at` of the stream.
+    """One FPDU that begins at byte `at` of the stream.
 
     length: what its field says; pointer, reserved, crc: flipped bits of each
-    FPDUPTR, of what stands before it and of the CRC field; pad: the octet it is padded
+    FPDUPTR, of what stands before it and of the CRC field; pad: the byte it is padded
     with.
     """
     head = struct.pack(">H", len(ulpdu) if length is None else length)
@@ -163,7 +163,7 @@ class Conn:
         self.sent = self.got = 0        # positions in the FPDU streams
         self.msn = 0
         self.was_reset = False
-        self.ahead = b""                # octets read, but not asked for yet
+        self.ahead = b""                # bytes read, but not asked for yet
 
     def __enter__(self):
         return self
@@ -184,13 +184,13 @@ class Conn:
             self.sock.sendall(octets[i:i + piece])
 
     def take(self, n, more_at_once=0):
-        """The next n octets; fewer when the stream ends"""
+        """The next n bytes; fewer when the stream ends"""
         out, self.ahead = self.ahead[:n], self.ahead[n:]
         end = now() + self.limit
         while len(out) < n:
             left = end - now()
             assert left > 0 and select.select([self.sock], [], [], left)[0], \
-                "nothing came, %d of %d octets" % (len(out), n)
+                "nothing came, %d of %d bytes" % (len(out), n)
             try:
                 more = self.sock.recv(n - len(out) + more_at_once)
             except ConnectionResetError:
@@ -205,7 +205,7 @@ class Conn:
     def ended(self):
         """It is closed, and nothing came before that."""
         octets = self.take(1)
-        assert not octets, "an octet came: " + octets.hex()
+        assert not octets, "a byte came: " + octets.hex()
 
     def quiet(self, seconds):
         assert not self.ahead and \
@@ -243,7 +243,7 @@ class Conn:
         return untagged(SEND, self.msn, data, **how)
 
     def word(self, start, seen):
-        """Four octets of the FPDU that began at `start`, its Marker checked"""
+        """Four bytes of the FPDU that began at `start`, its Marker checked"""
         if self.rx_markers and self.got % 512 == 0:
             marker = self.take(4)
             back = 0 if start is None else self.got - start

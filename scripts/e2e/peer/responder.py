@@ -164,7 +164,7 @@ def no_answer():
 
 @test
 def behind():
-    """Octets behind the Request end it (DUAL-07, SEC-15, GAP-07)"""
+    """Bytes behind the Request end it (DUAL-07, SEC-15, GAP-07)"""
     with serving():
         for tail in b"x", b"GET /", bytes(64), F1:
             with Moves(startups_failed=1), call() as conn:
@@ -219,7 +219,7 @@ def parting():
 
 @test
 def private_data():
-    """Private Data up to its limits; iw_cm can tell 255 octets (NEG-14 to NEG-17, P2P-05)"""
+    """Private Data up to its limits; iw_cm can tell 255 bytes (NEG-14 to NEG-17, P2P-05)"""
     with serving() as program:
         for n in 0, 1, 2, 255, 256, 508, 512:
             for build, most in (lambda pd: frame(REQUEST, C, 1, pd), 512), \
@@ -304,7 +304,7 @@ def rtr():
 
 @test
 def ipv6():
-    """Startup by octets, data and an error over IPv6"""
+    """Startup by bytes, data and an error over IPv6"""
     with serving(V6[1]):
         for request in F9, frame(REQUEST, C | M, 1, b"e"):
             with opened(request, V6[1], piece=1) as conn:

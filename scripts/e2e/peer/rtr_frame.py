@@ -16,7 +16,7 @@ from device import (
     ACCEPT, ECHO, Called, Moves, Settings, call, listener, opened, say_rtr, serving,
     test)
 
-# By its octets (HIST-18); in text it would be "Rtr"
+# By its bytes (HIST-18); in text it would be "Rtr"
 RTR = bytes.fromhex("4d504120494420527452204672616d65")
 RTR_FRAME = frame(RTR, C)
 WANTS = frame(REQUEST, C | S, 1, b"h")
@@ -247,7 +247,7 @@ def local_error():
 
 @test
 def private_data_256():
-    """iw_cm's length is one octet: what it cannot tell is refused (NEG-17, NEG-18)"""
+    """iw_cm's length is one byte: what it cannot tell is refused (NEG-17, NEG-18)"""
     for n in 254, 255, 256, 257, 511, 512:
         pd = bytes(1 + i % 255 for i in range(n))
         for reject in 0, R:
@@ -293,7 +293,7 @@ def half_close():
                 got = 0
                 while got < 65536:
                     s = conn.hear()
-                    assert s, "the stream ends in response %d, octet %d" % (i, got)
+                    assert s, "the stream ends in response %d, byte %d" % (i, got)
                     assert (s.opcode, s.stag, s.to) == (RESPONSE, i, got)
                     got += len(s.data)
             conn.ended()
@@ -360,7 +360,7 @@ def unread():
             conn.send(frame(REQUEST, C, 1, b"x"))
             conn.send(b"plain octets, since you reject " * 100, together=True)
             octets = conn.take(22)
-            # the octets may be seen before the program rejects (DUAL-07)
+            # the bytes may be seen before the program rejects (DUAL-07)
             assert not octets or octets[16] & R and octets[20:] == b"no"
 
 
@@ -409,7 +409,7 @@ def after_reject():
 
 @test
 def streaming():
-    """There is no streaming mode: octets before a Request end it (CONN-13)"""
+    """There is no streaming mode: bytes before a Request end it (CONN-13)"""
     with serving() as program:
         for octets in b"hello\n", b"M", b"MPA ID Req FramE":
             with Moves(startups_failed=1), call() as conn:

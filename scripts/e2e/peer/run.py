@@ -31,7 +31,7 @@ def kernel_log():
 
 
 def run(name):
-    """The test over IPv4 with each send in one piece, then over IPv6 by octets; with good
+    """The test over IPv4 with each send in one piece, then over IPv6 by bytes; with good
     peers and a silent log after each"""
     self_test()
     assert os.listdir(SYS + "/mpa"), "no settings of the device"

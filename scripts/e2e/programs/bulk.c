@@ -3,12 +3,12 @@
  * bulk [-s SERVER] [-p PORT] [-o send|solicited|read|unseen] [-n COUNT] [-l LENGTH]
  *      [-d DEPTH] [-t COUNT:LENGTH:DEPTH]
  *
- * One connection that is kept busy: COUNT messages of LENGTH octets from a to b
+ * One connection that is kept busy: COUNT messages of LENGTH bytes from a to b
  * (Sends, with a Solicited Event or not), or from b to a (Reads), DEPTH of them posted
  * at any time; without a COUNT, until SIGINT. Of unseen Reads only every 16th makes a
  * completion, and the memory is watched instead. With -t there is a pause when all of them
  * have completed: it says "paused", waits for SIGUSR1, and goes on with those of -t.
- * Every octet of every message is compared: the message's number says at which place of
+ * Every byte of every message is compared: the message's number says at which place of
  * one noise buffer it begins. Ends with the number of messages.
  */
 #include <inttypes.h>
@@ -21,7 +21,7 @@
 
 #include "probe.h"
 
-#define NOISE	(1 << 20)	/* octets of noise; the slots lie behind it */
+#define NOISE	(1 << 20)	/* bytes of noise; the slots lie behind it */
 #define STEPS	512
 #define SEEN	16
 
@@ -111,7 +111,7 @@ static void check_one(struct bulk *b, uint64_t number)
 		return;
 	for (i = 0; got[i] == want[i]; i++)
 		;
-	fail("message %llu: octet %zu of %zu is %02x, not %02x",
+	fail("message %llu: byte %zu of %zu is %02x, not %02x",
 	     (unsigned long long)number, i, b->length, got[i], want[i]);
 }
 

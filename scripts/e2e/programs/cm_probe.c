@@ -19,7 +19,7 @@ static const int lengths[] = { 0, 1, 2, 3, 4, 5, 8, 60, 100, 200, 251, 252, 253,
 
 static void same_data(const struct cm_seen *seen, int len, int seed, const char *what)
 {
-	check(seen->data_len == len, "%s: %d octets, not %d", what, seen->data_len, len);
+	check(seen->data_len == len, "%s: %d bytes, not %d", what, seen->data_len, len);
 	same(seen->data, len, seed, what);
 }
 

@@ -11,16 +11,16 @@
  *
  *	h	send "hello" as soon as the connection stands
  *	e	send back what arrives
- *	n	no receives are posted; s: receives of 16 octets
+ *	n	no receives are posted; s: receives of 16 bytes
  *	0	Read depths 0 (else 4)
  *	x	reject; w: never answer; d: disconnect as soon as the connection stands
- *	q	send 32 messages of 16384 octets as soon as it stands, and disconnect
+ *	q	send 32 messages of 16384 bytes as soon as it stands, and disconnect
  *	b	its queue pair is broken before it accepts, or while it connects
  *	B	its queue pair is broken when it has just accepted; p: before it connects
  *
  * Its own Private Data is where the peer may read and write: STag, address,
  * length, in network order. "freed W R" is the last line of a connection: how many
- * octets of that window, and of the rest of the region, are not zero. Around the
+ * bytes of that window, and of the rest of the region, are not zero. Around the
  * region is memory that nobody may write to.
  */
 #include <arpa/inet.h>
@@ -44,8 +44,8 @@
 #define WINDOW		(SENDS + RECEIVES * SLOT)	/* offset of the peer's part */
 #define WINDOW_SIZE	65536
 #define MEM_SIZE	(WINDOW + WINDOW_SIZE)
-#define GUARD		4096	/* octets before and behind the region */
-#define GUARD_OCTET	0x5a
+#define GUARD		4096	/* bytes before and behind the region */
+#define GUARD_BYTE	0x5a
 #define HELLO		99
 
 struct window {
@@ -106,7 +106,7 @@ static char *new_memory(void)
 
 	if (!all)
 		die("aligned_alloc");
-	memset(all, GUARD_OCTET, GUARD + MEM_SIZE + GUARD);
+	memset(all, GUARD_BYTE, GUARD + MEM_SIZE + GUARD);
 	return memset(all + GUARD, 0, MEM_SIZE);
 }
 
@@ -124,7 +124,7 @@ static void check_guards(const char *mem)
 	size_t i;
 
 	for (i = 0; i < GUARD; i++)
-		if (mem[i - GUARD] != GUARD_OCTET || mem[MEM_SIZE + i] != GUARD_OCTET)
+		if (mem[i - GUARD] != GUARD_BYTE || mem[MEM_SIZE + i] != GUARD_BYTE)
 			die("memory outside the region was written to");
 }
 

@@ -450,7 +450,7 @@ int async_get(struct side *s, int ms)
 	return ev.event_type;
 }
 
-/* One octet from a to b: afterwards both directions may be used. */
+/* One byte from a to b: afterwards both directions may be used. */
 void hello(struct pair *p)
 {
 	struct ibv_sge to = sge(&p->b, MEM_SIZE - 1, 1);
@@ -482,7 +482,7 @@ void same(const uint8_t *p, size_t len, unsigned int seed, const char *what)
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		check(p[i] == pattern(i, seed), "%s: octet %zu of %zu is %02x, not %02x",
+		check(p[i] == pattern(i, seed), "%s: byte %zu of %zu is %02x, not %02x",
 		      what, i, len, p[i], pattern(i, seed));
 }
 

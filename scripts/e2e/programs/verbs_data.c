@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Does every octet arrive where it should, and nothing beside it? */
+/* Does every byte arrive where it should, and nothing beside it? */
 #include <stdio.h>
 #include <string.h>
 
 #include "probe.h"
 
-#define GUARD 64		/* octets around a target that must stay as they were */
+#define GUARD 64		/* bytes around a target that must stay as they were */
 
 static uint64_t addr(struct side *s, size_t offset)
 {
@@ -23,7 +23,7 @@ static void guards(struct side *s, size_t off, size_t len, const char *what)
 	}
 }
 
-/* Move len octets from one offset to another by one kind of work request. */
+/* Move len bytes from one offset to another by one kind of work request. */
 static void move(struct pair *p, enum ibv_wr_opcode op, size_t from, size_t to,
 		 size_t len)
 {
@@ -35,7 +35,7 @@ static void move(struct pair *p, enum ibv_wr_opcode op, size_t from, size_t to,
 	struct ibv_sge sink = sge(&p->b, to, len);
 	char what[64];
 
-	snprintf(what, sizeof(what), "op %d, %zu octets, %zu -> %zu", op, len, from, to);
+	snprintf(what, sizeof(what), "op %d, %zu bytes, %zu -> %zu", op, len, from, to);
 	fill(src->mem + from, len, len + from);
 	memset(dst->mem + to - GUARD, 0xee, len + 2 * GUARD);
 	if (op == IBV_WR_SEND)
@@ -89,7 +89,7 @@ static void sizes_read(void)
 	sizes(IBV_WR_RDMA_READ);
 }
 
-/* Payloads of at most 32 octets that lie across a page border, at each cut. */
+/* Payloads of at most 32 bytes that lie across a page border, at each cut. */
 static void straddle(void)
 {
 	static const enum ibv_wr_opcode ops[] = {
@@ -110,7 +110,7 @@ static void straddle(void)
 	pair_close(&p);
 }
 
-/* The memory of a list as one run of octets. */
+/* The memory of a list as one run of bytes. */
 static size_t flatten(const struct ibv_sge *list, size_t n, uint8_t *out)
 {
 	size_t i, done = 0;
@@ -122,7 +122,7 @@ static size_t flatten(const struct ibv_sge *list, size_t n, uint8_t *out)
 	return done;
 }
 
-/* Send n pieces of about step octets each into n pieces cut otherwise. */
+/* Send n pieces of about step bytes each into n pieces cut otherwise. */
 static void gather_one(struct pair *p, size_t step, size_t n)
 {
 	static uint8_t sent[1 << 17], got[1 << 17];
@@ -244,7 +244,7 @@ static void fence(void)
 	pair_close(&p);
 }
 
-/* The listener may send first; the octets must wait for MPA's rules, not get lost. */
+/* The listener may send first; the bytes must wait for MPA's rules, not get lost. */
 static void responder_first(void)
 {
 	struct ibv_sge in, out;

@@ -116,7 +116,7 @@ static void expect_untouched(struct pair *p)
 	size_t i;
 
 	for (i = REGION - PAGE; i < REGION + 4 * PAGE; i++)
-		check(p->b.mem[i] == 0xee, "octet %zd of the region was written",
+		check(p->b.mem[i] == 0xee, "byte %zd of the region was written",
 		      (ssize_t)i - REGION);
 }
 
@@ -330,7 +330,7 @@ static void behind_a_read(void)
 
 /*
  * A local mistake: the request itself fails, nothing goes out, the peer is cut off. It is in
- * the last piece, behind @good octets of which all is well, if not 0.
+ * the last piece, behind @good bytes of which all is well, if not 0.
  */
 static void local_mistake_behind(unsigned int good, enum ibv_wr_opcode op, bool bad_key,
 				 bool read_only)
@@ -448,7 +448,7 @@ static void refused_posts(void)
 	check(try_send(&p.a, &wr), "seven pieces were taken");
 	wr.num_sge = 1;
 	wr.send_flags = IBV_SEND_INLINE;
-	check(try_send(&p.a, &wr), "81 octets inline were taken");
+	check(try_send(&p.a, &wr), "81 bytes inline were taken");
 	hello(&p);
 	pair_close(&p);
 }

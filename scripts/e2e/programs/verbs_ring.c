@@ -134,7 +134,7 @@ static void nonsense(void)
 		proper(&p.a, &ring[2]);
 		spoil[i](&ring[2]);
 		ring_doorbell(&p);
-		/* Its octets may wait for company when the error comes. */
+		/* Its bytes may wait for company when the error comes. */
 		check(wc_get(&p.a, &wc, WAIT_MS) && wc.wr_id == 1 &&
 		      (wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_WR_FLUSH_ERR),
 		      "the request before entry %zu: %s", i, ibv_wc_status_str(wc.status));

@@ -28,7 +28,7 @@ polled() {
 		[ $((status + STATUS)) != 0 ] || return 0
 		[ "$status$STATUS" = 160 ] || [ "$status$STATUS" = 016 ] ||
 			fail "$program with poll: client $status, server $STATUS"
-		note "$program, try $turn: the close came with the last octets"
+		note "$program, try $turn: the close came with the last bytes"
 	done
 	fail "$program with poll: the close always came first"
 }
@@ -36,7 +36,7 @@ polled() {
 scenario ucmatose_50 40 "ucmatose, 50 connections"
 ucmatose_50() { both ucmatose -c 50; }
 
-scenario ucmatose_data 30 "ucmatose, 10 connections, 20 messages of 20000 octets"
+scenario ucmatose_data 30 "ucmatose, 10 connections, 20 messages of 20000 bytes"
 ucmatose_data() { both ucmatose -c 10 -C 20 -S 20000; }
 
 scenario cmtime_200 60 "cmtime, 200 connections"
@@ -65,7 +65,7 @@ rstream_options() {
 	reap server
 }
 
-scenario rcopy_file 40 "rcopy of 3 MB, compared octet by octet"
+scenario rcopy_file 40 "rcopy of 3 MB, compared byte by byte"
 rcopy_file() {
 	head -c 3000017 /dev/urandom >"$WORK/sent"
 	new_port

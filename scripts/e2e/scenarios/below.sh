@@ -53,12 +53,12 @@ tcp_gives_up() {
 # Has nothing come over vb for a moment?
 quiet() {
 	local before
-	before=$(octets_in)
+	before=$(bytes_in)
 	sleep 0.3
-	[ "$(octets_in)" = "$before" ]
+	[ "$(bytes_in)" = "$before" ]
 }
 
-# Are octets of a's under way to the server?
+# Are bytes of a's under way to the server?
 unacknowledged() {
 	[ "$(a ss -Htn state established "dport = :$PORT" | awk '{ print $2 }')" -gt 0 ]
 }

@@ -17,7 +17,7 @@ cards_are_up() {
 	a ip link show va | grep -q "state UP" && b ip link show vb | grep -q "state UP"
 }
 
-scenario cards_data 60 "over network cards: every octet, with the CRC and without" newer
+scenario cards_data 60 "over network cards: every byte, with the CRC and without" newer
 cards_data() {
 	local mtu crc way
 	use_cards

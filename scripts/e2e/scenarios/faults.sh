@@ -10,16 +10,16 @@ busy_pair() {
 	wait_for 10 busy
 }
 
-# octets_in: that came over vb so far; the server has entered its namespace, for it
+# bytes_in: that came over vb so far; the server has entered its namespace, for it
 # listens there
-octets_in() { awk '$1 == "vb:" { print $2 }' "/proc/${PIDS[server]}/net/dev"; }
+bytes_in() { awk '$1 == "vb:" { print $2 }' "/proc/${PIDS[server]}/net/dev"; }
 
-# Are octets moving? A single look could see the startup only.
+# Are bytes moving? A single look could see the startup only.
 busy() {
 	local one two
-	one=$(octets_in)
+	one=$(bytes_in)
 	sleep 0.3
-	two=$(octets_in)
+	two=$(bytes_in)
 	[ $((${two:-0} - ${one:-0})) -gt 30000 ]
 }
 

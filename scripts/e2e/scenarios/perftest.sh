@@ -61,23 +61,23 @@ for op in send write read; do
 	scenario "${op}_bw_both" 30 "ib_${op}_bw in both directions, 1 and 4 queue pairs" -- bw_both "$op"
 done
 
-scenario send_bw_sizes 90 "ib_send_bw, 2 octets to 8 MiB"
+scenario send_bw_sizes 90 "ib_send_bw, 2 bytes to 8 MiB"
 send_bw_sizes() { perf ib_send_bw -a -n 5; }
 
-scenario write_bw_sizes 90 "ib_write_bw, 2 octets to 8 MiB"
+scenario write_bw_sizes 90 "ib_write_bw, 2 bytes to 8 MiB"
 write_bw_sizes() { perf ib_write_bw -a -n 5; }
 
-scenario read_bw_sizes 90 "ib_read_bw, 2 octets to 8 MiB, with events"
+scenario read_bw_sizes 90 "ib_read_bw, 2 bytes to 8 MiB, with events"
 read_bw_sizes() { perf ib_read_bw -a -e -n 5; }
 
 for op in send read; do
 	scenario "${op}_bw_poll" 40 "ib_${op}_bw, polling" -- perf "ib_${op}_bw" -n 10 -s 16384
 done
 
-scenario send_lat_sizes 60 "ib_send_lat, 2 octets to 8 MiB, with events"
+scenario send_lat_sizes 60 "ib_send_lat, 2 bytes to 8 MiB, with events"
 send_lat_sizes() { perf ib_send_lat -a -e -n 5; }
 
-scenario read_lat_sizes 60 "ib_read_lat, 2 octets to 8 MiB, with events"
+scenario read_lat_sizes 60 "ib_read_lat, 2 bytes to 8 MiB, with events"
 read_lat_sizes() { perf ib_read_lat -a -e -n 5; }
 
 # An answer that goes out in the softirq may fill its budget of 8 KiB and be complete.
@@ -102,7 +102,7 @@ write_lat_sizes() {
 scenario lat_inline 30 "ib_send_lat with inline data"
 lat_inline() { perf ib_send_lat -e -n 20 -s 64 -I 64; }
 
-# held DEVICE: doorbells whose octets waited for those of the next
+# held DEVICE: doorbells whose bytes waited for those of the next
 held() { hw_counter "$1" tx_held; }
 
 # Which messages wait is known, how long depends on the machine.
@@ -115,12 +115,12 @@ small_stream() {
 	perf ib_write_lat -n 20 -s 64
 	[ "$(held mpa0) $(held mpa1)" = "$ours $theirs" ] || fail "a dialogue was held up"
 	perf ib_write_bw -n 200 -s 64
-	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Writes of 64 octets, and none waited"
+	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Writes of 64 bytes, and none waited"
 	# Behind the last there is nothing that could send it: only the timer does.
 	ours=$(held mpa0)
 	new_port
 	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 40 -l 64 -d 40
-	[ "$(held mpa0)" -gt "$ours" ] || fail "40 Sends of 64 octets, and none waited"
+	[ "$(held mpa0)" -gt "$ours" ] || fail "40 Sends of 64 bytes, and none waited"
 	ours=$(held mpa0)
 	new_port
 	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 40 -l 64 -d 40 -o solicited
@@ -138,7 +138,7 @@ small_apart() {
 	[ "$(held mpa0)" = "$ours" ] || fail "messages waited, and the setting is off"
 	set_to coalesce 1
 	perf ib_write_bw -n 200 -s 64
-	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Writes of 64 octets, and none waited"
+	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Writes of 64 bytes, and none waited"
 }
 
 # Of perftest's Reads every hundredth makes a completion, but for those with -Q 1.
@@ -150,7 +150,7 @@ small_reads() {
 	perf ib_read_bw -n 200 -s 64 -Q 1
 	[ "$(held mpa0)" = "$ours" ] || fail "a Read whose completion is asked for waited"
 	perf ib_read_bw -n 200 -s 64
-	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Reads of 64 octets, and none waited"
+	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Reads of 64 bytes, and none waited"
 	# Who looks at the memory is kept waiting after 8 Reads, then 16, then 32.
 	ours=$(held mpa0)
 	new_port
@@ -159,7 +159,7 @@ small_reads() {
 	[[ $ours = [1-4] ]] || fail "of 64 Reads in a dialogue $ours waited"
 }
 
-# The last octets of a message are sent by one, the next message is posted for the other.
+# The last bytes of a message are sent by one, the next message is posted for the other.
 scenario bulk_turns 40 "doorbell and worker send by turns, and neither leaves it to the other" newer
 bulk_turns() {
 	by_turns 9000 20000 70000

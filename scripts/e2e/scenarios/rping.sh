@@ -25,10 +25,10 @@ rping_sizes() {
 	is_running server || fail "the server ended"
 }
 
-scenario rping_ipv4 40 "rping, 64 to 64000 octets, IPv4, MTU 1500" newer
+scenario rping_ipv4 40 "rping, 64 to 64000 bytes, IPv4, MTU 1500" newer
 rping_ipv4() { rping_sizes b a "$B4"; }
 
-scenario rping_ipv6 40 "rping, 64 to 64000 octets, IPv6" newer
+scenario rping_ipv6 40 "rping, 64 to 64000 bytes, IPv6" newer
 rping_ipv6() { rping_sizes a b "$A6"; }
 
 scenario rping_once 20 "rping ends well at both ends"

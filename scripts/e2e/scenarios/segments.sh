@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # TCP segments and FPDUs: which of them begin together (segments.py), at any segment
-# size, with loss, and while the path's MTU changes. bulk.c compares every octet.
+# size, with loss, and while the path's MTU changes. bulk.c compares every byte.
 #
 # Segments are counted where they leave the sender, cut to their size: a capture
 # must not see the big buffers that TCP leaves to the network device to cut.
@@ -101,7 +101,7 @@ seg_markers() {
 
 # --- the edge of the receiver's window ---
 
-# narrow: b takes 66000 octets at a time, by its route, and nothing raises that. Its
+# narrow: b takes 66000 bytes at a time, by its route, and nothing raises that. Its
 # acknowledgments come late, so that the sender meets the edge all the time: later than
 # it takes to send that much, also on a slow kernel. With less the window is not scaled,
 # and TCP makes it a multiple of the segment size.
@@ -285,13 +285,13 @@ seg_loss() {
 	lossy "loss, Markers" "$B4" -n 80
 }
 
-sent_octets() { hw_counter mpa0 tx_octets; }
+sent_bytes() { hw_counter mpa0 tx_bytes; }
 
-passed() { [ "$(sent_octets)" -ge "$1" ]; }
+passed() { [ "$(sent_bytes)" -ge "$1" ]; }
 
-# go_on OCTETS: until the device has sent so many more
+# go_on BYTES: until the device has sent so many more
 go_on() {
-	wait_for 30 passed $(($(sent_octets) + $1))
+	wait_for 30 passed $(($(sent_bytes) + $1))
 }
 
 # window: a part of the transfer to be looked at; the one before has settled

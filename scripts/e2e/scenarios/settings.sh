@@ -66,7 +66,7 @@ statistics_elsewhere() {
 
 balanced() {
 	local what
-	for what in octets fpdus send write read_request read_response; do
+	for what in bytes fpdus send write read_request read_response; do
 		[ "$(hw_counter mpalo "tx_$what")" = "$(hw_counter mpalo "rx_$what")" ] || return 1
 	done
 }
@@ -79,7 +79,7 @@ statistics_balance() {
 	a ip address add 10.77.2.1/32 dev lo
 	rping_pair a a 10.77.2.1 64000
 	wait_for 5 balanced
-	[ "$(hw_counter mpalo rx_octets)" -gt 640000 ] || fail "$(hw_counter mpalo rx_octets) octets"
+	[ "$(hw_counter mpalo rx_bytes)" -gt 640000 ] || fail "$(hw_counter mpalo rx_bytes) bytes"
 	link_delete mpalo
 	a ip address del 10.77.2.1/32 dev lo
 }

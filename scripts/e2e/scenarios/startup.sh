@@ -21,10 +21,10 @@ startup_test private_data_256 60 "more Private Data than iw_cm can tell is refus
 startup_test half_close 60 "Reads asked for before a FIN are answered after it (CONN-17)"
 startup_test half_close_stalls 60 "a half-closed peer that takes nothing is given up (CONN-17)" slow
 startup_test last_words 60 "what is posted before a disconnect arrives (CONN-20)"
-startup_test unread 60 "unread octets do not reset a Terminate or a reject away (CONN-20)"
+startup_test unread 60 "unread bytes do not reset a Terminate or a reject away (CONN-20)"
 startup_test unread_slowly 90 "who still talks is heard while it moves, not for ever (CONN-20)" slow
 startup_test after_reject 60 "TCP after a reject, both roles"
-startup_test streaming 60 "octets before MPA, and who is the initiator (CONN-13)"
+startup_test streaming 60 "bytes before MPA, and who is the initiator (CONN-13)"
 startup_test reset_at_once 60 "connections reset before a Request are counted (CONN-24)"
 startup_test boundary 60 "FIN between FPDUs and inside one (GAP-08, CONN-18)"
 

@@ -140,16 +140,16 @@ wire_clean() {
 # - It takes the rest of the TCP segment for the FPDU when it looks for Markers, so a
 #   second FPDU in a segment is lost on it.
 # - It counts a Marker too many when an FPDU ends where the next one would stand,
-#   does not show that FPDU, and waits for 4 octets more: from there on it has lost
+#   does not show that FPDU, and waits for 4 bytes more: from there on it has lost
 #   the stream.
-# - Behind the second Marker of an FPDU it takes 512 octets for the 508 that lie
+# - Behind the second Marker of an FPDU it takes 512 bytes for the 508 that lie
 #   between two: what it shows of the payload there is wrong. The CRC is computed
 #   over the segment, and not wrong.
 # - Revision 2 and its S bit are warnings to it.
 #
 # So where there are Markers it gets a capture for each direction, one segment an
 # FPDU, and a new connection behind each FPDU of the third kind (fpdus.py split; same
-# octets, same sequence numbers). Of each, all FPDUs but those have to be good.
+# bytes, same sequence numbers). Of each, all FPDUs but those have to be good.
 
 # verdict FILE: how many FPDUs the judge sees, those with a good and with a bad CRC,
 # and frames in error
@@ -209,8 +209,8 @@ first_of() {
 	sed -n "s/^$1|0x0\(.\)|/\1 /p" "$WORK/fpdus.log" | head -n 1
 }
 
-# An RTR is a message without data: a Write has 14 octets of header, a Read Request
-# 46, a Send 18. Without RTR the program's own Send of one octet comes first.
+# An RTR is a message without data: a Write has 14 bytes of header, a Read Request
+# 46, a Send 18. Without RTR the program's own Send of one byte comes first.
 scenario wire_rtr 90 "the judge: revisions 1 and 2, each RTR type, IPv6, CRC on (P2P-28, NEG-30)" \
 	wire
 wire_rtr() {
@@ -283,7 +283,7 @@ wire_markers() {
 	marked to_listener
 }
 
-scenario wire_judge 120 "the judge judges: a wrong octet, a wrong length" wire slow
+scenario wire_judge 120 "the judge judges: a wrong byte, a wrong length" wire slow
 wire_judge() {
 	local fpdus what
 	dirty

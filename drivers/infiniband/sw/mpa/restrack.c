@@ -33,7 +33,7 @@ static int put_data_path(struct sk_buff *msg, const struct rnic_qp *qp, const st
 		{ "reads_out", rnic_reads_out(rq) },
 		{ "reads_in", rnic_reads_in(rq) },
 		{ "left", tx->msg == RNIC_TX_NONE ? 0 : tx->left },
-		{ "unsent", tx->img.fill - tx->sent },
+		{ "unsent", tx->chunk.fill - tx->sent },
 		{ "held", tx->held },
 		{ "bulk", qp->bulk },
 		{ "unread", rnic_sock_unread(s) },

@@ -77,7 +77,7 @@ enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status)
 {
 	*status = -ECONNRESET;
 	if (rnic_sock_unread(&ep->conn.s))
-		return MPA_ON_OCTETS;
+		return MPA_ON_BYTES;
 	return rnic_sock_peer_closed(&ep->conn.s) ? MPA_ON_CLOSED : MPA_ON_NOTHING;
 }
 

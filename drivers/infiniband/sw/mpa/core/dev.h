@@ -22,7 +22,7 @@
 
 struct rnic_mr;
 
-/* Limits, as query_device reports them. */
+/* Limits that query_device reports */
 #define RNIC_MAX_QP		131072
 #define RNIC_MAX_QP_WR		32768
 #define RNIC_MAX_CQ		131072
@@ -36,8 +36,8 @@ struct rnic_mr;
 #define RNIC_MAX_MSG_SIZE	U32_MAX
 
 /*
- * For memory whose size or number user space or a peer decides. It is charged to the cgroup of
- * the task. An allocation that fails returns an error, and the OOM killer does not run.
+ * Flags for memory whose size or number depends on user space or a peer. It is charged to the
+ * cgroup of the task. An allocation that fails returns an error, and the OOM killer does not run.
  */
 #define RNIC_GFP		(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
@@ -67,15 +67,16 @@ enum rnic_obj {
  * @markers:		ask the peer for Markers
  * @rev:		MPA revision of our Requests, 1 or 2
  * @rtr:		RTR types offered, set of MPA_RTR_*; 0 accepts all
- * @rtr_frame:		request with, and accept, an RtR frame at revision 1
+ * @rtr_frame:		send and accept RtR frames, at revision 1
  * @startup_timeout_ms:	time for a whole startup, 100 to 600000
  * @request_timeout_ms:	time for a peer's Request, 100 to 600000
- * @keepalive_s:	idle seconds before TCP asks the peer; 0: as the sysctls say, -1: never
- * @max_pending:	startups that may wait for the peer at once, and for programs, 1 to 65536
- * @coalesce:		small messages of a stream may wait for a moment, to share a segment
+ * @keepalive_s:	idle seconds before TCP probes the peer; 0 for the sysctls, -1 for never
+ * @max_pending:	maximum of startups that wait for the peer, and of those that wait for their
+ *			program, 1 to 65536
+ * @coalesce:		small messages of a stream may be held for a moment to share a segment
  *
- * Written through sysfs at any time, by field; read with READ_ONCE(). A
- * connection takes over the values once, at its start.
+ * Written through sysfs at any time, by field; read with READ_ONCE(). A connection copies the
+ * values once, at its start.
  */
 struct rnic_settings {
 	bool crc;
@@ -90,13 +91,13 @@ struct rnic_settings {
 	bool coalesce;
 };
 
-/* Sources are told apart by a hash, so that they cost no memory. */
+/* Number of hash values of sources. A hash needs no memory for each source. */
 #define RNIC_SOURCES	256
 
 /**
- * struct rnic_crowd - silent startups that have something in common
+ * struct rnic_crowd - a list of silent startups
  * @eps:	the endpoints, longest silent first
- * @n:		their number
+ * @n:		number of endpoints
  */
 struct rnic_crowd {
 	struct list_head eps;
@@ -104,7 +105,7 @@ struct rnic_crowd {
 };
 
 /**
- * struct rnic_room - a device's room; under cm.ep_lock
+ * struct rnic_room - startups of responders that take a place of a device; under cm.ep_lock
  * @all:	startups that wait for the peer's Request, or for its close after a reject
  * @from:	the same by source
  * @key:	secret key of the hash of a source
@@ -123,8 +124,8 @@ struct rnic_room {
  * @eps:	endpoints of this device
  * @room:	responders in startup
  * @asked:	requests that rdma_cm has not answered, which keep the struct
- * @requests:	endpoints that wait for the consumer, by the number iw_cm has
- * @next_id:	start of the search for a free id
+ * @requests:	endpoints that wait for the consumer, by the number that iw_cm has for them
+ * @next_id:	start of the search for a free number
  * @idle:	woken when @eps becomes empty
  */
 struct rnic_cm_dev {
@@ -144,28 +145,28 @@ struct rnic_cm_dev {
  *		(not the registration) until the device is reaped
  * @dead:	unregistered, only the struct is left
  * @maker:	the task that is registering it, else NULL
- * @unregister:	work that takes it down when @ndev goes, with a reference to the struct
- * @ndev:	the network device, NULL once that or we are gone; read under RCU,
+ * @unregister:	work that unregisters it when @ndev goes, with a reference to the struct
+ * @ndev:	the network device, NULL after it or this device is gone; read under RCU,
  *		changed under RTNL
  * @ndev_tracker: our reference to @ndev
- * @net:	namespace of @ndev; no reference: valid while @ndev is there
- * @ifindex:	of @ndev, constant
+ * @net:	namespace of @ndev, without a reference; valid while @ndev is set
+ * @ifindex:	interface index of @ndev, constant
  * @gid_lock:	protects @gid
  * @gid:	the only GID, which rdma_cm reads from @ndev; changed under RTNL
  * @tagged:	the GID has our tag, because @ndev has no MAC, or another device has the same
  *		MAC; under RTNL
- * @speed:	enum ib_port_speed, as of the last link event
- * @width:	enum ib_port_width, as of the last link event
+ * @speed:	enum ib_port_speed at the last link event
+ * @width:	enum ib_port_width at the last link event
  * @port_state:	enum ib_port_state last reported by an event; under RTNL
  * @qps:	QPN to struct rnic_qp
  * @mrs:	STag index to struct rnic_mr, read under RCU
  * @mr_epoch:	number of deregistrations
- * @streams:	number of connections so far, which numbers them
+ * @streams:	number of connections so far; see rnic_mem.stream
  * @dma_mr:	region of the local DMA lkey (0) of kernel consumers
  * @set:	settings
  * @stats:	counters
  * @num:	objects in existence, by enum rnic_obj
- * @cm:		the connection manager's
+ * @cm:		the connection manager's part
  */
 struct rnic_dev {
 	struct ib_device ibdev;
@@ -195,8 +196,8 @@ struct rnic_dev {
 };
 
 /**
- * rnic_dev() - the device around an ib_device of ours
- * @ibdev:	the ib_device
+ * rnic_dev() - get the device of an ib_device
+ * @ibdev:	an ib_device of this driver
  *
  * Return: the device.
  */

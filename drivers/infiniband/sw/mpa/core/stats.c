@@ -10,8 +10,8 @@
 static const struct rdma_stat_desc stat_descs[] = {
 	[RNIC_STAT_TX_FPDUS]	= { .name = "tx_fpdus" },
 	[RNIC_STAT_RX_FPDUS]	= { .name = "rx_fpdus" },
-	[RNIC_STAT_TX_OCTETS]	= { .name = "tx_octets" },
-	[RNIC_STAT_RX_OCTETS]	= { .name = "rx_octets" },
+	[RNIC_STAT_TX_BYTES]	= { .name = "tx_bytes" },
+	[RNIC_STAT_RX_BYTES]	= { .name = "rx_bytes" },
 	[RNIC_STAT_TX_MSG]	= { .name = "tx_write" },
 	[RNIC_STAT_TX_MSG + 1]	= { .name = "tx_read_request" },
 	[RNIC_STAT_TX_MSG + 2]	= { .name = "tx_read_response" },

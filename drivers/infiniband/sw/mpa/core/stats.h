@@ -11,27 +11,27 @@
 
 /**
  * enum rnic_stat - index of a counter
- * @RNIC_STAT_TX_FPDUS: FPDUs encoded, a Terminate's left out
- * @RNIC_STAT_RX_FPDUS: FPDUs received whole
- * @RNIC_STAT_TX_OCTETS: DDP payload sent
- * @RNIC_STAT_RX_OCTETS: DDP payload placed
+ * @RNIC_STAT_TX_FPDUS: FPDUs encoded, without Terminates
+ * @RNIC_STAT_RX_FPDUS: FPDUs received and carried out
+ * @RNIC_STAT_TX_BYTES: bytes of DDP payload encoded
+ * @RNIC_STAT_RX_BYTES: bytes of DDP payload placed
  * @RNIC_STAT_TX_MSG: first of the eight counters of messages sent
  * @RNIC_STAT_TX_LAST: last of these
  * @RNIC_STAT_RX_MSG: first of the eight counters of messages received
  * @RNIC_STAT_RX_LAST: last of these
  * @RNIC_STAT_RX_CRC_ERRORS: FPDUs with a wrong CRC
  * @RNIC_STAT_RX_FRAMING_ERRORS: FPDUs with wrong length or Marker
- * @RNIC_STAT_RX_HEADER_ERRORS: DDP or RDMAP header refused
- * @RNIC_STAT_RX_ACCESS_ERRORS: STag, bounds, access or PD refused to the peer
- * @RNIC_STAT_RX_NO_RECEIVE: a Send found no receive posted
+ * @RNIC_STAT_RX_HEADER_ERRORS: DDP or RDMAP headers refused
+ * @RNIC_STAT_RX_ACCESS_ERRORS: accesses refused to the peer: STag, bounds, rights or PD
+ * @RNIC_STAT_RX_NO_RECEIVE: Sends that found no receive posted
  * @RNIC_STAT_STARTUPS_OK: connections that reached RDMA mode
  * @RNIC_STAT_STARTUPS_FAILED: startups that ended in an error
- * @RNIC_STAT_STARTUPS_TIMEOUT: startups given up for time
- * @RNIC_STAT_STARTUPS_FALLBACK: asked again with MPA revision 1
- * @RNIC_STAT_STARTUPS_REJECTED: rejected, by either side
+ * @RNIC_STAT_STARTUPS_TIMEOUT: startups whose deadline passed
+ * @RNIC_STAT_STARTUPS_FALLBACK: startups repeated with MPA revision 1
+ * @RNIC_STAT_STARTUPS_REJECTED: startups rejected, by either side
  * @RNIC_STAT_STARTUPS_EVICTED: silent startups that were ended to make room
  * @RNIC_STAT_PENDING_OVERFLOW: times that pending connections had to wait for room
- * @RNIC_STAT_BACKLOG_OVERFLOW: refused because a listener's backlog is full
+ * @RNIC_STAT_BACKLOG_OVERFLOW: connections refused because a listener's backlog was full
  * @RNIC_STAT_CONN_RESET: connections that ended without a close
  * @RNIC_STAT_CQ_OVERFLOW: completions that found their CQ full
  * @RNIC_STAT_BAD_WQES: work requests refused when taken from a ring
@@ -39,15 +39,15 @@
  * @RNIC_STAT_TX_HELD: doorbells whose bytes waited for more
  * @RNIC_STAT_N: number of counters
  *
- * The two message blocks are in the order of the RDMAP opcodes, so that
+ * The two blocks of message counters are in the order of the RDMAP opcodes, so that
  * RNIC_STAT_TX_MSG + opcode is the counter of that opcode. A message is counted
- * when its last byte was encoded or placed.
+ * after its last byte was encoded or placed.
  */
 enum rnic_stat {
 	RNIC_STAT_TX_FPDUS,
 	RNIC_STAT_RX_FPDUS,
-	RNIC_STAT_TX_OCTETS,
-	RNIC_STAT_RX_OCTETS,
+	RNIC_STAT_TX_BYTES,
+	RNIC_STAT_RX_BYTES,
 	RNIC_STAT_TX_MSG,
 	RNIC_STAT_TX_LAST = RNIC_STAT_TX_MSG + 7,
 	RNIC_STAT_RX_MSG,
@@ -74,7 +74,7 @@ enum rnic_stat {
 };
 
 /**
- * struct rnic_stats - one CPU's share of a device's counters
+ * struct rnic_stats - a CPU's share of a device's counters
  * @v:	values, by enum rnic_stat
  */
 struct rnic_stats {
@@ -88,7 +88,7 @@ struct rdma_hw_stats *rnic_stats_alloc_port(struct ib_device *ibdev, u32 port);
 int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		   u32 port, int index);
 
-/* Any context: dev is a struct rnic_dev *. */
+/* Context: any. dev is a struct rnic_dev *. */
 #define rnic_stat_add(dev, stat, n) \
 	this_cpu_add((dev)->stats->v[stat], n)
 #define rnic_stat_inc(dev, stat) \

@@ -18,17 +18,17 @@ static_assert(IS_ENABLED(CONFIG_INFINIBAND_VIRT_DMA));
 
 struct rnic_dev;
 
-/* Rights that a region grants to peers, not to its owner */
+/* Rights that a region grants to peers only */
 #define RNIC_REMOTE_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 				 IB_ACCESS_REMOTE_ATOMIC)
 
 /**
- * enum rnic_mr_fault - why an access is refused
- * @RNIC_MR_OK:		it is not
+ * enum rnic_mr_fault - reason to refuse an access
+ * @RNIC_MR_OK:		the access is not refused
  * @RNIC_MR_STAG:	no such STag, wrong key, or not valid now
  * @RNIC_MR_ASSOC:	STag of another protection domain
  * @RNIC_MR_ACCESS:	right not granted
- * @RNIC_MR_BOUNDS:	not inside the region
+ * @RNIC_MR_BOUNDS:	range not inside the region
  * @RNIC_MR_WRAP:	address + length wraps
  */
 enum rnic_mr_fault {
@@ -137,7 +137,7 @@ int rnic_mr_write_wild(u64 addr, const u8 *src, u32 len);
 int rnic_mr_read_wild(u64 addr, void *dst, u32 len);
 
 /**
- * rnic_mr_is_wild() - test for a region in which a peer names kernel addresses
+ * rnic_mr_is_wild() - test for a region that a peer accesses by kernel addresses
  * @mr:		region being accessed
  * @access:	rights that were asked for
  *
@@ -145,7 +145,7 @@ int rnic_mr_read_wild(u64 addr, void *dst, u32 len);
  * use rnic_mr_read_wild() and rnic_mr_write_wild() only. Local accesses need neither, because
  * the consumer names only memory that it has mapped.
  *
- * Return: true if the peer does.
+ * Return: true if it is such a region.
  */
 static inline bool rnic_mr_is_wild(const struct rnic_mr *mr, int access)
 {
@@ -153,7 +153,7 @@ static inline bool rnic_mr_is_wild(const struct rnic_mr *mr, int access)
 }
 
 /**
- * rnic_mr_at() - kernel address of bytes in a region
+ * rnic_mr_at() - get the kernel address of bytes in a region
  * @mr:		region being accessed
  * @addr:	the first byte, in the range given to rnic_mr_get()
  * @n:		bytes wanted, in that range, at least 1; reduced to those that are contiguous
@@ -217,7 +217,7 @@ static inline void rnic_mr_drop(struct rnic_mr *mr)
 		complete(&mr->idle);
 }
 
-/* For device.c */
+/* Used by device.c */
 int rnic_mr_dev_init(struct rnic_dev *dev);
 void rnic_mr_dev_exit(struct rnic_dev *dev);
 

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Completion queues: a ring, a lock, and who is told about a completion.
+ * Completion queues: a ring, a lock, and the upcalls.
  *
- * Upcalls are made after the lock is dropped, since they may poll or arm, and not
- * before the queue pair is through with what it was at, or with 64 KiB of it
- * (rnic_qp_tell()): who is woken goes on at once on another processor, and posts, which
- * wants the socket's lock. A CQ outlives the QPs that complete into it: ib_core destroys
- * it only when none is left, and a QP's destruction waits for the last upcall it is making.
+ * The upcall is made without the lock, because the handler may poll or arm. rnic_qp_tell() makes
+ * it at the end of a send or receive run, or after 64 KiB of it. An earlier upcall would wake a
+ * consumer on another CPU, which posts and then waits for the socket lock.
  *
- * Late arming. A user's arming is a plain store into mapped memory: nobody sees
- * it until the next completion. NICs raise the event at once when completions
- * lie unread at that moment, and programs rely on it (perftest -e polls once
- * after each event). So a CQ that has a channel for events is looked at again while
- * something lies unread in it, each time after twice the pause. The looks end some seconds
- * after the last completion or event, because a program that does nothing costs nothing.
- * The next completion starts them again, and so does a system call that asks about or
- * changes a queue pair of the CQ. A single completion that
- * had its event gets another one late: a program that was told of it arms first, as it
- * should, and polls then. An event in between would be one too many.
+ * A CQ outlives the queue pairs that complete into it. ib_core destroys it only after they are
+ * gone, and the destruction of a queue pair waits for its last upcall.
+ *
+ * Late arming. User space arms its CQ by a store into mapped memory, which the driver does not see
+ * before the next completion. NICs raise an event at once if a CQ with unread completions is
+ * armed, and programs rely on that (perftest -e polls once after each event). So a timer looks
+ * again at a CQ with an event channel while a completion is unread. Each pause is twice the one
+ * before. The timer stops some seconds after the last completion or event, because an idle
+ * program must not cost CPU time. The next completion starts it again, and so does a system call
+ * that queries or modifies a queue pair of the CQ.
+ *
+ * A program that got an event arms the CQ before it polls. So if the only unread completion had
+ * its event, the first looks do not raise another one.
  */
 #include "core/dev.h"
 #include "qp/cq.h"
 
-/* Longest pause between two looks for a late arming: about half of the time they go on. */
+/* Longest pause between two looks for a late arming, about half of the time until the last */
 #define LATE_MAX	(4 * HZ)
-/* Looks that a single completion that had its event is left alone for. */
+/* Looks without another event for a single completion that had one */
 #define TOLD_LOOKS	3
 
 /*
- * By a timer, not by work: each look of a worker would take a processor from the programs,
- * and the scheduler moves them about then. The lock is held.
+ * Start the timer. It is not a work item, because a worker would take the CPU from the program,
+ * and the scheduler would move that to another one.
  */
 static void watch_ring(struct rnic_cq *cq, unsigned long pause)
 {
@@ -38,7 +39,7 @@ static void watch_ring(struct rnic_cq *cq, unsigned long pause)
 	mod_timer(&cq->late, jiffies + pause);
 }
 
-/* What is new is looked at soon. A user's context is the channel, if there is one. */
+/* Start with the shortest pause. @cq_context of a user CQ is its event channel, or NULL. */
 static void watch_ring_soon(struct rnic_cq *cq)
 {
 	if (cq->ring.user && cq->ibcq.cq_context &&
@@ -47,8 +48,10 @@ static void watch_ring_soon(struct rnic_cq *cq)
 }
 
 /*
- * Is an upcall due? The lock is held. Who is told of the only completion there is will arm,
- * and poll it: see look_for_late_arming().
+ * Disarm the ring if the completion causes an upcall. Set @spare if no other one is unread, see
+ * "Late arming". The lock is held.
+ *
+ * Return: true if the caller must make the upcall.
  */
 static bool take_arming(struct rnic_cq *cq, bool solicited)
 {
@@ -59,8 +62,8 @@ static bool take_arming(struct rnic_cq *cq, bool solicited)
 	return call;
 }
 
-/* May it be that the program, told of the only completion there is, is about to poll it? */
-static bool is_left_alone(struct rnic_cq *cq)
+/* Return: true if this look must not raise an event, because the program may be about to poll. */
+static bool use_spare_look(struct rnic_cq *cq)
 {
 	return cq->spare && cq->spare--;
 }
@@ -72,7 +75,7 @@ static void look_for_late_arming(struct timer_list *timer)
 
 	spin_lock_irq(&cq->lock);
 	unread = rnic_cq_ring_unread(&cq->ring, 0);
-	if (unread && !is_left_alone(cq))
+	if (unread && !use_spare_look(cq))
 		call = take_arming(cq, rnic_cq_ring_unread(&cq->ring, cq->plain));
 	if (call)
 		watch_ring(cq, 1);
@@ -85,7 +88,7 @@ static void look_for_late_arming(struct timer_list *timer)
 
 /**
  * rnic_cq_watch() - look for a late arming soon
- * @cq:	the CQ; nothing happens unless it has a channel for events
+ * @cq:	the CQ; nothing happens unless it is a user CQ with an event channel
  *
  * Context: any.
  */
@@ -104,11 +107,12 @@ void rnic_cq_watch(struct rnic_cq *cq)
  * @cqe:	the completion
  * @solicited:	caused by a Send with Solicited Event; an error counts as one
  *
- * Any context. The caller calls rnic_cq_tell() soon. May call the consumer's handler for
- * events, so the caller holds no lock that posting or polling takes.
- *
- * Return: 0, or -ENOSPC when the CQ overflowed: the completion is lost, and the
+ * The caller must call rnic_cq_tell() soon. If the CQ overflows, the completion is lost, and the
  * first time IB_EVENT_CQ_ERR is raised.
+ *
+ * Context: any. May call the consumer's handler for events, so the caller holds no lock that
+ * posting or polling takes.
+ * Return: 0, or -ENOSPC if the CQ overflowed.
  */
 int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 {
@@ -146,10 +150,10 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 }
 
 /**
- * rnic_cq_upcall() - make the upcall that is due, unless somebody else does
+ * rnic_cq_upcall() - make the upcall that is due, unless another CPU has made it
  * @cq:	the CQ
  *
- * Context: as rnic_cq_tell().
+ * Context: as for rnic_cq_tell().
  */
 void rnic_cq_upcall(struct rnic_cq *cq)
 {
@@ -160,9 +164,9 @@ void rnic_cq_upcall(struct rnic_cq *cq)
 }
 
 /**
- * rnic_cq_forget() - take out what a queue pair completed, because it goes
- * @cq:		the CQ; nothing happens to a user's
- * @qp:		the queue pair, which completes no more
+ * rnic_cq_forget() - remove the completions of a queue pair that is destroyed
+ * @cq:		the CQ; a user CQ is not changed
+ * @qp:		the queue pair, which does not complete into it any more
  *
  * Context: any.
  */
@@ -176,9 +180,9 @@ void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp)
 }
 
 /**
- * rnic_cq_create() - make a completion queue
+ * rnic_cq_create() - create a completion queue
  * @ibcq:	the CQ, zeroed by ib_core
- * @attr:	what is wanted
+ * @attr:	attributes
  * @uctx:	the user's context, NULL for kernel consumers
  *
  * Return: 0 or a negative errno.
@@ -210,8 +214,8 @@ int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 }
 
 /**
- * rnic_cq_destroy() - take a completion queue down
- * @ibcq:	the CQ; no QP uses it; ib_core frees it afterwards
+ * rnic_cq_destroy() - destroy a completion queue
+ * @ibcq:	the CQ, which no QP uses; ib_core frees it afterwards
  * @udata:	unused
  *
  * Return: 0.
@@ -229,12 +233,11 @@ int rnic_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 /**
  * rnic_cq_poll() - take completions of a kernel consumer
  * @ibcq:	the CQ
- * @num:	how many at most
- * @wc:		where they go
+ * @num:	room in @wc
+ * @wc:		filled with completions
  *
- * Any context.
- *
- * Return: how many there were.
+ * Context: any.
+ * Return: number of completions.
  */
 int rnic_cq_poll(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
@@ -255,10 +258,8 @@ int rnic_cq_poll(struct ib_cq *ibcq, int num, struct ib_wc *wc)
  * @ibcq:	the CQ
  * @flags:	which completions to report, and IB_CQ_REPORT_MISSED_EVENTS
  *
- * Any context.
- *
- * Return: 1 when missed events are asked for and there are completions to poll,
- * else 0.
+ * Context: any.
+ * Return: 1 if IB_CQ_REPORT_MISSED_EVENTS is set and there are completions to poll, else 0.
  */
 int rnic_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {

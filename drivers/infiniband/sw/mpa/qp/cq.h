@@ -14,16 +14,16 @@
 /**
  * struct rnic_cq - a completion queue
  * @ibcq:	what ib_core sees; allocated and freed by it
- * @lock:	protects @ring, @broken, @plain, @spare, @pause and the setting of @late;
- *		taken with interrupts off; innermost
+ * @lock:	protects @ring, @broken, @plain, @spare, @pause and the start of @late; taken with
+ *		interrupts off; innermost
  * @ring:	completions
- * @upcall_due:	an upcall is, 1 or 0; no lock
- * @broken:	a completion was lost, and the consumer told
- * @plain:	how many came after the newest solicited one
- * @spare:	late looks yet that leave the newest completion alone: it had its event, and
- *		was the only one unread
- * @late:	looks for a late arming, user CQs only
- * @pause:	jiffies until it looks again, when it was set last
+ * @upcall_due:	1 if an upcall is due, else 0; no lock
+ * @broken:	a completion was lost, and IB_EVENT_CQ_ERR was raised
+ * @plain:	number of completions after the newest solicited one
+ * @spare:	number of looks of @late that will not raise an event for the newest completion,
+ *		because it had one and was the only unread one
+ * @late:	timer that looks for a late arming; user CQs only
+ * @pause:	jiffies of its last start
  */
 struct rnic_cq {
 	struct ib_cq ibcq;
@@ -38,8 +38,8 @@ struct rnic_cq {
 };
 
 /**
- * rnic_cq() - the completion queue around an ib_cq of ours
- * @ibcq:	the ib_cq
+ * rnic_cq() - get the completion queue of an ib_cq
+ * @ibcq:	an ib_cq of this driver
  *
  * Return: the completion queue.
  */
@@ -55,11 +55,11 @@ void rnic_cq_watch(struct rnic_cq *cq);
 void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
 
 /**
- * rnic_cq_tell() - make the upcall for what was pushed, if one is due
+ * rnic_cq_tell() - make the upcall, if one is due
  * @cq:	the CQ
  *
- * Any context. Calls the consumer's handler, so the caller holds no lock that posting or
- * polling takes.
+ * Context: any. Calls the consumer's handler, so the caller holds no lock that posting or polling
+ * takes.
  */
 static inline void rnic_cq_tell(struct rnic_cq *cq)
 {

@@ -2,7 +2,7 @@
 /*
  * Small messages of a stream share a segment: how that is carried out. The decisions are pace.c's.
  *
- * The bytes that do not fill a segment stay in the staging buffer. Their work requests complete all
+ * The bytes that do not fill a segment stay in the chunk. Their work requests complete all
  * the same, because the payload is copied. A timer sends them after RNIC_HOLD_NS. It runs with the
  * socket lock if no process owns the socket, else it comes again (softirq.c). The worker waits for
  * it before it lets the connection go.
@@ -11,7 +11,7 @@
 #include "qp/qp.h"
 
 /**
- * rnic_hold() - decide how much of the staging buffer is held
+ * rnic_hold() - decide how much of the chunk is held
  * @qp:		queue pair, socket locked
  * @encoded:	bytes of this doorbell
  * @more:	more follows at once, so nothing is held
@@ -21,7 +21,7 @@
 u32 rnic_hold(struct rnic_qp *qp, u32 encoded, bool more)
 {
 	struct rnic_tx *tx = &qp->tx;
-	u32 rest = more ? 0 : min(tx->seg_used, tx->img.fill - tx->sent);
+	u32 rest = more ? 0 : min(tx->seg_used, tx->chunk.fill - tx->sent);
 	bool may_wait = !tx->waits && !qp->rx.eof && !rnic_qp_failed(qp) &&
 			rnic_qp_state(qp) == IB_QPS_RTS;
 

@@ -3,10 +3,9 @@
  * Queue pairs.
  *
  * The socket lock of its connection protects a queue pair's data path (tx, rx, readq, sent).
- * The startup takes it when it hands the stream over, and after that the worker, the task that
- * rings the doorbell, and three softirqs: the one that brings data, the timer that sends held
- * messages, and the tasklet that sends what the kernel posted. Without a connection the data
- * path is the worker's.
+ * The startup takes it when it hands the stream over. After that the worker, doorbells and three
+ * softirqs take it: TCP's receive softirq, the timer that sends held messages, and the tasklet
+ * that sends for kernel consumers. Without a connection only the worker uses the data path.
  */
 #ifndef _RNIC_QP_H
 #define _RNIC_QP_H
@@ -36,17 +35,17 @@ struct rnic_dev;
 struct rnic_srq;
 
 /**
- * struct rnic_sent - a send queue work request between taken and completed
+ * struct rnic_sent - a work request that was taken from the send queue and is not completed
  * @id:		work request id
  * @op:		operation
- * @signaled:	complete it in the CQ even when it succeeds
- * @done:	may be completed when its turn comes
- * @status:	how it ended, valid when @done
+ * @signaled:	complete it in the CQ even if it succeeds
+ * @done:	was carried out, or failed
+ * @status:	result, valid if @done
  * @len:	bytes of the message
- * @inval:	STag to invalidate when a Read is complete (RNIC_OP_READ_INV)
+ * @inval:	STag to invalidate after the Read (RNIC_OP_READ_INV)
  *
- * Completions go out in the order of posting, so a Send behind an outstanding
- * Read is done but waits.
+ * Work requests complete in the order of posting, so a Send that is done may wait for a Read that
+ * was posted before it.
  */
 struct rnic_sent {
 	u64 id;
@@ -59,7 +58,7 @@ struct rnic_sent {
 };
 
 /**
- * enum rnic_tx_msg - what the sending side is in the middle of
+ * enum rnic_tx_msg - kind of the message being sent
  * @RNIC_TX_NONE:	nothing
  * @RNIC_TX_WQE:	a work request
  * @RNIC_TX_RESPONSE:	a Read Response
@@ -75,36 +74,36 @@ enum rnic_tx_msg {
 /**
  * struct rnic_tx - sending side of a connection
  * @mpa:	FPDU encoder
- * @img:	chunk FPDUs are encoded into, or none
- * @sent:	how far it was handed to TCP
- * @held:	bytes at the end of the staging buffer that are held (hold.c)
- * @held_until:	when they have waited long enough
- * @pace:	what was learnt of the consumer
- * @posts:	rnic_qp.posts when somebody looked for something to send
- * @broken:	TCP said that there is no connection any more
- * @emss:	segment size of this burst, a multiple of 4
- * @seg_used:	bytes in the segment that the next FPDU would join
+ * @chunk:	chunk into which FPDUs are encoded, or none
+ * @sent:	end of the bytes in it that TCP has
+ * @held:	bytes at the end of the chunk that are held (hold.c)
+ * @held_until:	time at which the timer sends them
+ * @pace:	state of the decisions when to send
+ * @posts:	rnic_qp.posts at the last look for something to send
+ * @broken:	TCP refused bytes, because the connection is gone
+ * @emss:	segment size, a multiple of 4
+ * @seg_used:	bytes in the segment that the next FPDU joins
  * @open:	FPDUs may be sent (NEG-30)
  * @rtr:	RTR type still to be sent, MPA_RTR_* or 0
- * @sink:	offset that the next Read Request names for its sink
- * @term_due:	@term is to be sent as the last message
+ * @sink:	sink offset of the next Read Request
+ * @term_due:	@term must be sent as the last message
  * @term:	the Terminate
  * @msn:	next MSN by queue
- * @msg:	what is being sent
- * @responded:	that was a response, so a work request goes before the next one
+ * @msg:	kind of the message being sent
+ * @responded:	the last message was a response, so a work request has its turn
  * @wqe:	the work request taken last
- * @waits:	@wqe is taken but must wait for outstanding Reads
+ * @waits:	@wqe was taken but its message has not begun; it may wait for outstanding Reads
  * @slot:	place of @wqe in rnic_qp.sent
  * @seg:	header of the next segment
  * @sgl:	payload of a work request
  * @src:	STag of a response's payload
- * @src_to:	offset there of the next byte
+ * @src_to:	tagged offset of its next byte
  * @left:	payload bytes not yet encoded
  * @off:	payload bytes encoded
  */
 struct rnic_tx {
 	struct mpa_tx mpa;
-	struct rnic_chunk img;
+	struct rnic_chunk chunk;
 	u32 sent;
 	u32 held;
 	ktime_t held_until;
@@ -137,10 +136,10 @@ struct rnic_tx {
  * @mpa:	FPDU verifier
  * @ddp:	order state
  * @seg:	header of the segment being handled
- * @rtr:	RTR types one of which the first FPDU may be, set of MPA_RTR_*
+ * @rtr:	RTR types that the first FPDU may have, set of MPA_RTR_*
  * @first:	no FPDU was accepted yet
  * @rwqe:	receive of the message being received
- * @have_rwqe:	@rwqe is taken
+ * @have_rwqe:	@rwqe was taken
  * @sgl:	position in @rwqe
  * @eof:	the peer's FIN was reached
  */
@@ -160,25 +159,25 @@ struct rnic_rx {
  * struct rnic_qp - a queue pair
  * @ibqp:	what ib_core sees; allocated and freed by it
  * @dev:	device
- * @refs:	one for being there, one for each reference of iw_cm and the endpoint's
+ * @refs:	one until it is destroyed, and those of iw_cm and endpoints
  * @idle:	completed when @refs is 0
  * @lock:	protects @state, @conn, @life and @parted; BH off
  * @state:	see rnic_qp_modify()
  * @startups:	endpoints that start a connection for it, under the device's ep_lock
- * @conn:	connection, with a reference, or NULL; cleared with the socket
- *		locked too, so whoever holds that may go on
+ * @conn:	connection, with a reference, or NULL; cleared with the socket locked too, so it
+ *		stays while that is locked
  * @life:	see life.h; changed by rnic_qp_try_move(), from RNIC_ATTACHED on with the socket
  *		locked too
- * @parted:	the consumer closed, whatever came then
+ * @parted:	the consumer closed the connection
  * @moved:	bytes acknowledged and received when the deadline of a close was set, or -1
  *		without one
  * @work:	the worker
- * @hold:	sends what is held (@tx.held) when its time has come
- * @soft:	sends what a kernel consumer posted, when the worker is not worth it
- * @posts:	calls by which it did, under @sq_lock
+ * @hold:	timer that sends the held bytes (@tx.held)
+ * @soft:	tasklet that sends for a kernel consumer if a wake-up of the worker does not pay
+ * @posts:	number of calls by which kernel consumers posted sends, under @sq_lock
  * @reflush:	wakes the worker of a user's queue pair in error, because receives are
  *		posted there without a doorbell
- * @active:	when a receive was last found there, or a system call came, in jiffies
+ * @active:	time in jiffies when @reflush last found a receive, or the last system call
  * @scq:	CQ of the send queue
  * @rcq:	CQ of the receive queue
  * @srq:	shared receive queue, or NULL
@@ -189,17 +188,17 @@ struct rnic_rx {
  * @access:	IB_ACCESS_* the peer may use
  * @ird:	inbound Reads agreed on, for rnic_qp_query()
  * @ord:	outbound Reads agreed on, likewise
- * @cap:	as granted
+ * @cap:	capabilities as granted
  * @sent:	work requests taken and not completed, a ring of @sq.size
  * @sent_head:	oldest of @sent, free running
  * @sent_tail:	next free of @sent, free running
- * @failed:	a completion of the send queue failed: those behind it are flushed
+ * @failed:	a work request of the send queue failed, so those behind it are flushed
  * @mem:	memory of its protection domain
  * @readq:	RDMA Reads
  * @tx:		sending side
  * @rx:		receiving side
- * @bulk:	the worker sends, and doorbells leave it to it (bulk.c)
- * @looking:	the data path looks at all that is unread, so a report of TCP is no news
+ * @bulk:	the worker sends, so doorbells need not (bulk.c)
+ * @looking:	the data path is reading the socket, so data that TCP reports needs no wake-up
  * @due:	TCP reported data meanwhile
  * @event:	async event to raise when the connection is taken down, or -1
  * @told:	the worker raised IB_EVENT_QP_LAST_WQE_REACHED
@@ -263,23 +262,23 @@ static inline enum rnic_life rnic_qp_life(const struct rnic_qp *qp)
 	return READ_ONCE(qp->life);
 }
 
-/* Has the data path ended the connection? Socket locked. */
+/* Return: true if the data path has ended the connection. Socket locked. */
 static inline bool rnic_qp_failed(const struct rnic_qp *qp)
 {
 	return rnic_qp_life(qp) == RNIC_FAILED;
 }
 
-/* Is what was posted still to be sent? Socket locked. */
+/* Return: true if posted work requests may still be sent. Socket locked. */
 static inline bool rnic_qp_sends(const struct rnic_qp *qp)
 {
 	return rnic_qp_life(qp) == RNIC_RUNNING && rnic_qp_state(qp) != IB_QPS_ERR;
 }
 
 /**
- * rnic_sent_done() - a work request was carried out, or failed
- * @qp:		queue pair; its data path is the caller's
+ * rnic_sent_done() - set the result of a work request
+ * @qp:		queue pair; the caller holds its data path
  * @slot:	from rnic_sent_add()
- * @status:	how it ended; the first word counts
+ * @status:	the result; ignored if there is one already
  */
 static inline void rnic_sent_done(struct rnic_qp *qp, u32 slot, enum ib_wc_status status)
 {
@@ -292,21 +291,21 @@ static inline void rnic_sent_done(struct rnic_qp *qp, u32 slot, enum ib_wc_statu
 }
 
 /**
- * rnic_bulk_is_on() - is the worker sending?
- * @qp:	queue pair to which something was posted just now
+ * rnic_bulk_is_on() - test whether the worker sends
+ * @qp:	queue pair to which a work request was posted just now
  *
  * Context: any.
- * Return: yes, and it will find what was posted.
+ * Return: true if it does; it will find the work request.
  */
 static inline bool rnic_bulk_is_on(const struct rnic_qp *qp)
 {
-	/* Post, then look: pairs with rnic_bulk_work(). */
+	/* Store the work request before reading @bulk. Pairs with rnic_bulk_work(). */
 	smp_mb();
 	return READ_ONCE(qp->bulk);
 }
 
 /**
- * rnic_qp_open() - FPDUs may be sent from now on
+ * rnic_qp_open() - allow the queue pair to send FPDUs
  * @qp:	queue pair that is attached, and whose startup has the stream
  */
 static inline void rnic_qp_open(struct rnic_qp *qp)
@@ -315,11 +314,11 @@ static inline void rnic_qp_open(struct rnic_qp *qp)
 }
 
 /*
- * Bytes that a softirq handles, either way, and a doorbell sends: 4 KiB and headers, or
- * two of them. The rest is the worker's.
+ * Bytes that a softirq receives or sends, or a doorbell sends, before it leaves the rest to the
+ * worker: enough for 4 KiB and headers.
  */
 #define RNIC_INLINE_MAX	8192
-/* Bytes that the worker, or a doorbell in its place, sends before others run. */
+/* Bytes that the worker sends before it lets others run */
 #define RNIC_WORK_MAX	(1024 * 1024)
 
 /* state.c */
@@ -371,7 +370,7 @@ void rnic_qp_flush(struct rnic_qp *qp);
 void rnic_qp_discard(struct rnic_qp *qp);
 
 /* hold.c */
-/* Longest wait. NICs moderate their interrupts by as much. */
+/* Longest time that bytes are held; NICs delay their interrupts by as much */
 #define RNIC_HOLD_NS	(150 * NSEC_PER_USEC)
 u32 rnic_hold(struct rnic_qp *qp, u32 encoded, bool more);
 
@@ -388,7 +387,7 @@ bool rnic_bulk_work(struct rnic_qp *qp, struct rnic_sock *s);
 void rnic_bulk_stop(struct rnic_qp *qp);
 
 /* tx.c */
-#define RNIC_TERM_ROOM	128	/* the longest Terminate as an FPDU, Markers too */
+#define RNIC_TERM_ROOM	128	/* bytes of the FPDU of the longest Terminate, with Markers */
 u32 rnic_tx_terminate(struct mpa_tx *mpa, const struct rdmap_term *term, u8 *at);
 bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold);
 void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s);

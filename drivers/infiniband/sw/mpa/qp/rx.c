@@ -422,7 +422,7 @@ static enum wire_err rx_fpdu(struct pass *p)
 	rx->first = false;
 	rnic_pace_heard(&qp->tx.pace);
 	rnic_stat_inc(qp->dev, RNIC_STAT_RX_FPDUS);
-	rnic_stat_add(qp->dev, RNIC_STAT_RX_OCTETS, seg->len);
+	rnic_stat_add(qp->dev, RNIC_STAT_RX_BYTES, seg->len);
 	if (seg->last)
 		rnic_stat_inc(qp->dev, RNIC_STAT_RX_MSG + seg->opcode);
 	return WIRE_OK;

@@ -69,7 +69,7 @@
 	RNIC_NAME(MPA_ON_TCP_FAILED, "tcp_failed")	\
 	RNIC_NAME(MPA_ON_OLD_PEER, "old_peer")		\
 	RNIC_NAME(MPA_ON_CLOSED, "closed")		\
-	RNIC_NAME(MPA_ON_OCTETS, "octets")		\
+	RNIC_NAME(MPA_ON_BYTES, "bytes")		\
 	RNIC_NAME(MPA_ON_BAD_FRAME, "bad_frame")	\
 	RNIC_NAME(MPA_ON_REQUEST, "request")		\
 	RNIC_NAME(MPA_ON_ACCEPTED, "accepted")		\

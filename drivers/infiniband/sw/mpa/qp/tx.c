@@ -1,30 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Work requests to FPDUs to TCP.
+ * Sending: encode work requests into FPDUs and pass them to TCP.
  *
- * rnic_tx_run() is entered with the socket locked, by who finishes the startup, by the
- * task that rang the doorbell, by the worker, by the softirq that brought a small Read
- * Request, by that of the timer that ends a wait for company, or by the tasklet of a
- * consumer in the kernel. It goes round this loop until nothing is left to send or TCP is full:
+ * rnic_tx_run() runs under the socket lock, in the startup, a doorbell, the worker or a softirq.
+ * It repeats these steps until nothing is left to send or TCP is full:
  *
- *	rnic_tx_next()	   what to send next: RTR, Read Response, work request (tx_msg.c)
- *	encode_segment()   one FPDU into the image: header, payload, CRC
- *	push_image()	   the image's pages to TCP, by reference
+ *	rnic_tx_next()	   choose the next message: RTR, Read Response or work request (tx_msg.c)
+ *	encode_segment()   encode an FPDU into the chunk: header, payload, CRC
+ *	push_chunk()	   pass the pages of the chunk to TCP by reference
  *
- * The image is a chunk of pages that FPDUs are encoded into one behind the
- * other, so the payload is copied once, the CRC runs over that copy (the user
- * may change his memory at any time), and TCP gets many FPDUs in one call. What
- * TCP did not take stays between tx->sent and tx->img.fill: that and the position in
- * the current message are all there is to resume from. Of that, tx->held octets at the
- * end may be waiting for company (hold.c). When TCP took all, the chunk
- * goes back to the stock (chunk.c): an idle connection keeps none.
+ * The chunk has one FPDU behind the other, so TCP gets many in one call. The payload is copied
+ * once, and the CRC is computed over the copy, because the user may change the memory at any
+ * time. The bytes between tx->sent and tx->chunk.fill were not passed to TCP yet. The last
+ * tx->held bytes of them may wait for more (hold.c). When TCP has all bytes, the chunk goes back
+ * to the stock (chunk.c), so an idle connection keeps none.
  *
- * Segments. FPDUs fill them exactly, so that TCP's own cutting, in software or in
- * the NIC, cuts between FPDUs. tx->seg_used follows how full the current segment
- * is: a message that begins in the middle of one has a first FPDU that fills the
- * rest. Where no FPDU fills it, what follows begins a new buffer of TCP's, see
- * rnic_sock_cut(). That is so for less than 136 octets, and with Markers, when a
- * segment would end just behind one, for the last 4.
+ * Segments. FPDUs fill TCP segments exactly, so TCP and the NIC cut the stream between FPDUs.
+ * tx->seg_used is the number of bytes in the current segment. If a message begins in the middle
+ * of a segment, its first FPDU fills the rest. If no FPDU fills the rest, rnic_sock_cut() begins a
+ * new segment. That happens if the rest is below 136 bytes, and with Markers also for the last 4
+ * bytes of a segment that would end just behind one.
  */
 #include <linux/mm.h>
 
@@ -34,27 +29,27 @@
 #include "qp/trace.h"
 #include "tcp/stream.h"
 
-/* Above it segments come in big chunks. */
+/* FPDUs for segments above this size go into big chunks. */
 #define BIG_EMSS	16384
 
-enum encode { SEG_ENCODED, IMAGE_FULL, CUT_DUE, TX_ERROR };
+enum encode { SEG_ENCODED, CHUNK_FULL, CUT_DUE, TX_ERROR };
 
-static u8 *image_end(struct rnic_tx *tx)
+static u8 *chunk_end(struct rnic_tx *tx)
 {
-	return (u8 *)page_address(tx->img.page) + tx->img.fill;
+	return (u8 *)page_address(tx->chunk.page) + tx->chunk.fill;
 }
 
-/* Room for a Terminate is always left. */
-static u32 image_room(const struct rnic_tx *tx)
+/* Return: bytes for FPDUs. Room for a Terminate is kept in reserve. */
+static u32 chunk_room(const struct rnic_tx *tx)
 {
-	u32 room = tx->img.page ? tx->img.size - tx->img.fill : 0;
+	u32 room = tx->chunk.page ? tx->chunk.size - tx->chunk.fill : 0;
 
 	return room > RNIC_TERM_ROOM ? room - RNIC_TERM_ROOM : 0;
 }
 
 /*
- * All of the image is with TCP: go on in another chunk, with room for @size octets,
- * or an empty one. To allocate may be to sleep, so the access to memory ends before.
+ * Replace the chunk, all of which TCP has, by one that has room for @size bytes or is empty. An
+ * allocation may sleep, so the access to memory ends before it.
  */
 static bool new_chunk(struct rnic_qp *qp, u32 size, gfp_t gfp)
 {
@@ -62,30 +57,30 @@ static bool new_chunk(struct rnic_qp *qp, u32 size, gfp_t gfp)
 	bool big = tx->emss > BIG_EMSS, got;
 
 	do {
-		got = rnic_chunk_take(&tx->img, big);
+		got = rnic_chunk_take(&tx->chunk, big);
 		if (!got) {
 			rnic_mr_put(&qp->mem);
-			got = rnic_chunk_alloc(&tx->img, big, gfp);
+			got = rnic_chunk_alloc(&tx->chunk, big, gfp);
 		}
-	} while (got && tx->img.fill && image_room(tx) < size);
-	tx->sent = tx->img.fill;
+	} while (got && tx->chunk.fill && chunk_room(tx) < size);
+	tx->sent = tx->chunk.fill;
 	return got;
 }
 
-/* Nothing is left to send: who sends next, here or elsewhere, may append. */
+/* Give the chunk back if TCP has all of it. The next sender on this CPU appends to it. */
 static void drop_chunk(struct rnic_tx *tx)
 {
-	if (tx->sent == tx->img.fill)
-		rnic_chunk_put(&tx->img);
+	if (tx->sent == tx->chunk.fill)
+		rnic_chunk_put(&tx->chunk);
 }
 
-/* Octets in the last segment of @len. (A division takes as long as much of what is here.) */
+/* Return: bytes in the last segment of @len. Avoids the slow division in the common case. */
 static u32 rest_in_segment(u32 len, u32 emss)
 {
 	return len < emss ? len : len % emss;
 }
 
-/* A Marker stands in it. (Not in line: what is on the stack may be zeroed first.) */
+/* Write a header with a Marker inside. Not inline, because a kernel may zero its stack first. */
 static noinline void put_header_in_pieces(struct rnic_tx *tx)
 {
 	u8 hdr[DDP_HDR_MAX];
@@ -93,7 +88,7 @@ static noinline void put_header_in_pieces(struct rnic_tx *tx)
 	mpa_tx_put(&tx->mpa, hdr, ddp_build(&tx->seg, hdr));
 }
 
-/* Mostly it is made where it stays. */
+/* Build the header in place, unless a Marker interrupts it. */
 static void put_header(struct rnic_tx *tx, u32 len)
 {
 	u32 room;
@@ -105,7 +100,7 @@ static void put_header(struct rnic_tx *tx, u32 len)
 		mpa_tx_wrote(&tx->mpa, ddp_build(&tx->seg, at));
 }
 
-/* One FPDU of @n payload octets at the end of the image, which has the room. */
+/* Encode an FPDU of @n payload bytes at the end of the chunk, which has the room. */
 static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 {
 	struct rnic_tx *tx = &qp->tx;
@@ -116,7 +111,7 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 		tx->seg.msn = tx->msn[tx->seg.qn];
 		tx->seg.mo = tx->off;
 	}
-	mpa_tx_begin(&tx->mpa, image_end(tx), hdr_len + n);
+	mpa_tx_begin(&tx->mpa, chunk_end(tx), hdr_len + n);
 	put_header(tx, hdr_len);
 	for (done = 0; done < n; done += part) {
 		u8 *at = mpa_tx_at(&tx->mpa, &part);
@@ -131,24 +126,24 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 	}
 	trace_rnic_fpdu_sent(&qp->ibqp, &tx->seg, n);
 	part = mpa_tx_end(&tx->mpa);
-	tx->img.fill += part;
+	tx->chunk.fill += part;
 	tx->seg_used = rest_in_segment(tx->seg_used + part, tx->emss);
 	tx->left -= n;
 	tx->seg.to += n;
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_FPDUS);
-	rnic_stat_add(qp->dev, RNIC_STAT_TX_OCTETS, n);
+	rnic_stat_add(qp->dev, RNIC_STAT_TX_BYTES, n);
 	if (tx->seg.last)
 		rnic_tx_done(qp);
 	return SEG_ENCODED;
 }
 
 /*
- * ULPDU of the next FPDU when @want octets are left to send: all of them, or what
- * fits exactly, at this place between Markers, into the rest of the segment
- * (SEG-06). In a whole segment that is never less than MULPDU (SEG-01 to SEG-04);
- * in the rest of one it is not worth an FPDU below 128 (SEG-05).
+ * Choose the ULPDU length of the next FPDU if @want bytes are left to send: all of them, or as
+ * many as fill the rest of the segment at this position between Markers (SEG-06). In a whole
+ * segment that is at least MULPDU (SEG-01 to SEG-04). The rest of a segment gets no part of a
+ * message if the part is below 128 bytes (SEG-05).
  *
- * Return: its length, 0 when a new segment is due.
+ * Return: the length, 0 if the FPDU must begin a new segment.
  */
 static u32 next_ulpdu(const struct rnic_tx *tx, u64 want)
 {
@@ -162,7 +157,7 @@ static u32 next_ulpdu(const struct rnic_tx *tx, u64 want)
 	return fit >= MPA_MULPDU_MIN ? fit : 0;
 }
 
-/* One more FPDU, if it may follow the ones in the image. */
+/* Encode one more FPDU, if it may follow those in the chunk. */
 static enum encode encode_segment(struct rnic_qp *qp, struct rnic_sock *s)
 {
 	struct rnic_tx *tx = &qp->tx;
@@ -174,20 +169,20 @@ static enum encode encode_segment(struct rnic_qp *qp, struct rnic_sock *s)
 	if (!ulpdu)
 		return CUT_DUE;
 	size = mpa_fpdu_size(tx->mpa.pos, ulpdu, markers);
-	if (size > image_room(tx)) {
-		if (tx->img.fill != tx->sent)
-			return IMAGE_FULL;
+	if (size > chunk_room(tx)) {
+		if (tx->chunk.fill != tx->sent)
+			return CHUNK_FULL;
 		if (!new_chunk(qp, size, rnic_sock_gfp(s)))
-			return IMAGE_FULL;
-		if (size > image_room(tx))
-			ulpdu = mpa_ulpdu_fit(tx->mpa.pos, image_room(tx), markers);
+			return CHUNK_FULL;
+		if (size > chunk_room(tx))
+			ulpdu = mpa_ulpdu_fit(tx->mpa.pos, chunk_room(tx), markers);
 	}
 	return encode_fpdu(qp, hdr_len, ulpdu - hdr_len);
 }
 
 /*
- * Was enough sent since @start? The next FPDU counts half, so that one as large as
- * those of lo is not begun by who may send only a little.
+ * Return: true if @budget bytes were sent since @start. Half of the next FPDU counts too, so that
+ * a small budget does not begin an FPDU as large as those of loopback.
  */
 static bool sent_enough(const struct rnic_tx *tx, u32 start, u32 budget)
 {
@@ -197,18 +192,19 @@ static bool sent_enough(const struct rnic_tx *tx, u32 start, u32 budget)
 }
 
 /*
- * Encode until the image is full, a new segment is due, or nothing is left.
+ * Encode until the chunk is full, a new segment must begin (@cut), @limit bytes are reached or
+ * nothing is left.
  *
- * Return: more is to be sent after this image.
+ * Return: true if there is more to send behind these FPDUs.
  */
-static bool fill_image(struct rnic_qp *qp, struct rnic_sock *s, u32 limit, bool *cut)
+static bool fill_chunk(struct rnic_qp *qp, struct rnic_sock *s, u32 limit, bool *cut)
 {
 	struct rnic_tx *tx = &qp->tx;
 	u32 start = tx->mpa.pos;
 
 	*cut = false;
 	for (;;) {
-		/* First: were it said that more comes, TCP would wait for it. */
+		/* Look for a message first, because TCP waits if it is told that more follows. */
 		if (tx->msg == RNIC_TX_NONE && !rnic_tx_next(qp))
 			return false;
 		if (sent_enough(tx, start, limit))
@@ -216,7 +212,7 @@ static bool fill_image(struct rnic_qp *qp, struct rnic_sock *s, u32 limit, bool 
 		switch (encode_segment(qp, s)) {
 		case SEG_ENCODED:
 			break;
-		case IMAGE_FULL:
+		case CHUNK_FULL:
 			return true;
 		case CUT_DUE:
 			*cut = true;
@@ -227,15 +223,15 @@ static bool fill_image(struct rnic_qp *qp, struct rnic_sock *s, u32 limit, bool 
 	}
 }
 
-/* Return: all of the image is with TCP, but for what is held. */
-static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
+/* Return: true if TCP took all of the chunk but the held bytes. */
+static bool push_chunk(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 {
 	struct rnic_tx *tx = &qp->tx;
-	u32 end = tx->img.fill - tx->held;
+	u32 end = tx->chunk.fill - tx->held;
 	int ret;
 
 	while (tx->sent < end) {
-		ret = rnic_sock_push(s, tx->img.page, tx->sent, end - tx->sent, more);
+		ret = rnic_sock_push(s, tx->chunk.page, tx->sent, end - tx->sent, more);
 		if (ret < 0 && ret != -EAGAIN)
 			tx->broken = true;
 		if (ret <= 0)
@@ -246,9 +242,9 @@ static bool push_image(struct rnic_qp *qp, struct rnic_sock *s, bool more)
 }
 
 /*
- * The segment size of this image, and how full the segment is that it continues.
+ * Set tx->emss and tx->seg_used for the next FPDU.
  *
- * Return: false when TCP is full.
+ * Return: false if TCP is full.
  */
 static bool measure_segment(struct rnic_qp *qp, struct rnic_sock *s)
 {
@@ -256,9 +252,9 @@ static bool measure_segment(struct rnic_qp *qp, struct rnic_sock *s)
 	struct rnic_tx *tx = &qp->tx;
 
 	if (emss != tx->emss) {
-		/* What is queued was made for another size: begin anew (SEG-18). */
+		/* The queued FPDUs fit the old size, so begin a new segment (SEG-18). */
 		tx->held = 0;
-		if (!push_image(qp, s, false))
+		if (!push_chunk(qp, s, false))
 			return false;
 		rnic_sock_cut(s);
 	}
@@ -267,23 +263,23 @@ static bool measure_segment(struct rnic_qp *qp, struct rnic_sock *s)
 	return true;
 }
 
-/* TCP took nothing for want of memory, and no acknowledgment will wake us. */
+/* Return: true if TCP lacks memory, and no acknowledgment will make it report space. */
 static bool is_starved(const struct rnic_tx *tx, const struct rnic_sock *s)
 {
-	return tx->sent != tx->img.fill - tx->held && !tx->broken && rnic_sock_all_acked(s);
+	return tx->sent != tx->chunk.fill - tx->held && !tx->broken && rnic_sock_all_acked(s);
 }
 
 /**
- * rnic_tx_run() - send what can be sent
+ * rnic_tx_run() - send until nothing is left, TCP is full or the budget is used
  * @qp:	queue pair, attached
  * @s:	its socket, locked
- * @budget: octets of FPDUs after which others shall run; an FPDU more is possible
- * @hold: what does not fill a segment may wait for company
+ * @budget: bytes to send, so that others may run then; may be exceeded by an FPDU
+ * @hold: bytes that do not fill a segment may be held
  *
  * Context: process or softirq.
- * Return: true when it stopped for fairness only and wants to be called again;
- * else everything is sent or waits for company (the timer will come), or
- * RNIC_SOCK_SPACE or an incoming FPDU will tell.
+ * Return: true if the caller must arrange for another call, because the budget is used or there
+ * was no memory. Otherwise everything was sent or is held until the timer expires, or
+ * RNIC_SOCK_SPACE or an incoming FPDU causes the next call.
  */
 bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 {
@@ -295,17 +291,17 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 	if (!hold)
 		tx->held = 0;
 	rnic_pace_burst(&tx->pace, tx->msg == RNIC_TX_NONE);
-	while (more && !again && push_image(qp, s, false) && rnic_sock_room(s) &&
+	while (more && !again && push_chunk(qp, s, false) && rnic_sock_room(s) &&
 	       measure_segment(qp, s)) {
-		more = fill_image(qp, s, budget, &cut);
+		more = fill_chunk(qp, s, budget, &cut);
 		rnic_mr_put(&qp->mem);
 		tx->held = hold ? rnic_hold(qp, tx->mpa.pos - start, more) : 0;
-		if (!push_image(qp, s, more))
+		if (!push_chunk(qp, s, more))
 			break;
 		if (cut)
 			rnic_sock_cut(s);
-		/* Enough for now, or no memory for the moment. */
-		again = more && (sent_enough(tx, start, budget) || !tx->img.page);
+		/* The budget is used, or there is no memory for a chunk. */
+		again = more && (sent_enough(tx, start, budget) || !tx->chunk.page);
 	}
 	rnic_sent_complete(qp);
 	again |= is_starved(tx, s);
@@ -315,12 +311,12 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 }
 
 /**
- * rnic_tx_terminate() - write a Terminate, the one message of its queue
+ * rnic_tx_terminate() - write the FPDU of a Terminate
  * @mpa:	FPDU encoder of the stream
- * @term:	what it says
- * @at:		room for RNIC_TERM_ROOM octets
+ * @term:	the Terminate
+ * @at:		buffer of at least RNIC_TERM_ROOM bytes
  *
- * Return: octets written.
+ * Return: number of bytes written.
  */
 u32 rnic_tx_terminate(struct mpa_tx *mpa, const struct rdmap_term *term, u8 *at)
 {
@@ -342,19 +338,18 @@ static void encode_terminate(struct rnic_qp *qp, struct rnic_sock *s)
 {
 	struct rnic_tx *tx = &qp->tx;
 
-	if (!tx->img.page && !new_chunk(qp, RNIC_TERM_ROOM, rnic_sock_gfp(s)))
+	if (!tx->chunk.page && !new_chunk(qp, RNIC_TERM_ROOM, rnic_sock_gfp(s)))
 		return;
-	tx->img.fill += rnic_tx_terminate(&tx->mpa, &tx->term, image_end(tx));
+	tx->chunk.fill += rnic_tx_terminate(&tx->mpa, &tx->term, chunk_end(tx));
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);
 }
 
 /**
- * rnic_tx_finish() - the Terminate, if one is due, and what TCP still takes
+ * rnic_tx_finish() - send a Terminate if one is due, and as much of the chunk as TCP takes
  * @qp:	queue pair whose connection ends
  * @s:	its socket, locked
  *
- * The room for it is kept in every chunk. A message that is under way is left
- * incomplete: the Terminate is the last FPDU of the stream.
+ * The Terminate is the last FPDU of the stream, so a message that has begun stays incomplete.
  */
 void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s)
 {
@@ -362,5 +357,5 @@ void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s)
 	if (qp->tx.term_due)
 		encode_terminate(qp, s);
 	qp->tx.term_due = false;
-	push_image(qp, s, false);
+	push_chunk(qp, s, false);
 }

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Messages to send: what goes next, whether it may, and where its payload is.
+ * Messages to send: choose the next one, check that it may be sent, and copy its payload.
  *
- * tx.c asks rnic_tx_next() for a message, cuts it into FPDUs with
- * rnic_tx_payload(), and ends it with rnic_tx_done() or rnic_tx_fault(). All is
- * under the socket lock.
+ * tx.c gets a message from rnic_tx_next(), cuts it into FPDUs with rnic_tx_payload(), and ends it
+ * with rnic_tx_done() or rnic_tx_fault(), all under the socket lock.
  *
- * A work request is done when its last byte was encoded, because its memory is not
- * looked at again. It completes after the push, in order (rnic_sent_complete()).
+ * A work request is done when its last byte was encoded, because its memory is not read again. It
+ * completes after the push, in order (rnic_sent_complete()).
  *
- * Errors of the consumer's own (bad SGE, bad STag) complete the work request
- * with their status and end the connection with a Terminate.
+ * A mistake of the consumer (bad SGE, bad STag) completes the work request with an error and ends
+ * the connection with a Terminate.
  */
 #include "core/dev.h"
 #include "mem/mr.h"
 #include "qp/qp.h"
 
 /*
- * The consumer's own mistake: complete its work request with @status. The Terminate says that
- * this end broke down.
+ * Complete the work request with @status after a mistake of the consumer. The Terminate reports a
+ * local error to the peer.
  */
 static void fail_wqe(struct rnic_qp *qp, enum ib_wc_status status)
 {
@@ -28,7 +27,7 @@ static void fail_wqe(struct rnic_qp *qp, enum ib_wc_status status)
 	rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
 }
 
-/* Of a Read Request the caller fills in seg.read. */
+/* Begin a message. The caller fills in seg.read of a Read Request. */
 static void begin_message(struct rnic_tx *tx, enum rnic_tx_msg msg, enum rdmap_opcode opcode,
 			  u32 len)
 {
@@ -40,7 +39,7 @@ static void begin_message(struct rnic_tx *tx, enum rnic_tx_msg msg, enum rdmap_o
 	tx->seg.opcode = opcode;
 }
 
-/* RFC 6581 section 9.2: a message without data that no consumer sees. */
+/* Begin the RTR, a message without data that no consumer sees (RFC 6581 section 9.2). */
 static void begin_rtr(struct rnic_qp *qp)
 {
 	struct rnic_read_out r = { .slot = RNIC_NO_SLOT };
@@ -78,15 +77,15 @@ static void begin_response(struct rnic_qp *qp, const struct rnic_read_in *r)
 	rnic_read_in_pop(&qp->readq);
 }
 
-/* Never cut in two: an FPDU below MULPDU_MIN is not worth it. */
+/* Return: true if a message of @len bytes always is a single FPDU; see next_ulpdu(). */
 static bool is_one_fpdu(u32 len)
 {
 	return len <= MPA_MULPDU_MIN - sizeof(struct ddp_untagged_hdr);
 }
 
 /*
- * May all of its memory be accessed? Of what is sent in one FPDU that is looked at when it is
- * copied there, and nothing was sent before.
+ * Check that the memory of tx->wqe may be accessed. A message of one FPDU is checked only while it
+ * is copied, because nothing of it was sent before.
  */
 static bool check_sgl(struct rnic_qp *qp, bool read)
 {
@@ -105,7 +104,7 @@ static bool is_read(const struct rnic_wqe *wqe)
 	return wqe->op == RNIC_OP_READ || wqe->op == RNIC_OP_READ_INV;
 }
 
-static enum rdmap_opcode opcode_of_send(const struct rnic_wqe *wqe)
+static enum rdmap_opcode get_send_opcode(const struct rnic_wqe *wqe)
 {
 	if (wqe->op == RNIC_OP_SEND_INV)
 		return wqe->flags & RNIC_WQE_SOLICITED ? RDMAP_SEND_SE_INV : RDMAP_SEND_INV;
@@ -113,9 +112,9 @@ static enum rdmap_opcode opcode_of_send(const struct rnic_wqe *wqe)
 }
 
 /*
- * The Read Request does not show the address of the sink, which may be one of the kernel's. The
- * peer repeats what it says without a look at it (RFC 5040, 4.4), so it has a count of the bytes
- * asked for on this connection.
+ * The Read Request does not contain the address of the sink, because that may be a kernel
+ * address. The peer only echoes the sink offset (RFC 5040 section 4.4), so the driver sends the
+ * number of bytes requested on this connection so far.
  */
 static void begin_read(struct rnic_qp *qp)
 {
@@ -137,13 +136,13 @@ static void begin_read(struct rnic_qp *qp)
 	tx->seg.read.size = r.len;
 	tx->seg.read.src_stag = wqe->rkey;
 	tx->seg.read.src_to = wqe->raddr;
-	/* A program that asked to see it may be waiting for the data. */
+	/* The consumer of a signaled Read may be waiting for the data. */
 	if (wqe->flags & RNIC_WQE_SIGNALED)
 		rnic_pace_urgent(&tx->pace);
 	rnic_read_out_push(&qp->readq, &r);
 }
 
-/* Operations that put nothing on the wire. */
+/* Carry out an operation that sends nothing. */
 static bool do_local_operation(struct rnic_qp *qp)
 {
 	const struct rnic_wqe *wqe = &qp->tx.wqe;
@@ -161,7 +160,7 @@ static bool do_local_operation(struct rnic_qp *qp)
 	return true;
 }
 
-/* The work request in tx->wqe may go: check it and make it the message. */
+/* Check the work request in tx->wqe and begin its message, if it sends one. */
 static bool begin_wqe(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
@@ -185,7 +184,7 @@ static bool begin_wqe(struct rnic_qp *qp)
 		tx->seg.stag = wqe->rkey;
 		tx->seg.to = wqe->raddr;
 	} else {
-		begin_message(tx, RNIC_TX_WQE, opcode_of_send(wqe), wqe->len);
+		begin_message(tx, RNIC_TX_WQE, get_send_opcode(wqe), wqe->len);
 		tx->seg.stag = wqe->op == RNIC_OP_SEND_INV ? wqe->rkey : 0;
 		if (wqe->flags & RNIC_WQE_SOLICITED)
 			rnic_pace_urgent(&tx->pace);
@@ -205,9 +204,9 @@ static bool must_wait(const struct rnic_qp *qp)
 }
 
 /*
- * True if there is room for one more work request that is not completed. A program that does not
- * wait for completions may have posted more than that in one go. Only outstanding Reads, whose
- * responses lead here again, may keep us from completing.
+ * True if qp->sent has room for one more work request. A program that does not wait for
+ * completions may have posted more than fit. If completing does not make room, Reads are
+ * outstanding, and their responses lead here again.
  */
 static bool has_sent_room(struct rnic_qp *qp)
 {
@@ -216,7 +215,7 @@ static bool has_sent_room(struct rnic_qp *qp)
 	return qp->sent_tail - qp->sent_head < qp->sq.size;
 }
 
-/* Take work requests until one makes a message. */
+/* Take work requests until one begins a message. */
 static bool next_wqe(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
@@ -237,11 +236,11 @@ static bool next_wqe(struct rnic_qp *qp)
 				return false;
 			}
 		}
-		/* Posted in ERR it comes back flushed: a consumer that drains waits for it. */
+		/* Leave it to the flush, for which a consumer that drains the queue waits. */
 		if (rnic_qp_state(qp) == IB_QPS_ERR)
 			return false;
 		if (must_wait(qp)) {
-			/* For none: no Read can ever be sent on this connection. */
+			/* ORD is 0, so no Read can be sent on this connection. */
 			if (!rnic_reads_out(&qp->readq))
 				fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
 			return false;
@@ -253,12 +252,12 @@ static bool next_wqe(struct rnic_qp *qp)
 }
 
 /**
- * rnic_tx_next() - choose the next message and make its header's template
- * @qp:	queue pair, socket locked, nothing under way
+ * rnic_tx_next() - choose the next message and prepare its header
+ * @qp:	queue pair, socket locked, no message begun
  *
- * An RTR goes first; then responses and work requests by turns.
+ * An RTR comes first. Then responses and work requests take turns.
  *
- * Return: false when nothing is to be sent now.
+ * Return: false if there is nothing to send now.
  */
 bool rnic_tx_next(struct rnic_qp *qp)
 {
@@ -283,7 +282,7 @@ bool rnic_tx_next(struct rnic_qp *qp)
 	return true;
 }
 
-/* The next @n bytes of a Read Response, to @dst. */
+/* Copy the next @n bytes of a Read Response to @dst. */
 static int copy_response(struct rnic_qp *qp, void *dst, u32 n)
 {
 	struct rnic_tx *tx = &qp->tx;
@@ -300,13 +299,13 @@ static int copy_response(struct rnic_qp *qp, void *dst, u32 n)
 
 /**
  * rnic_tx_payload() - copy the next payload bytes of the message
- * @qp:	queue pair, a message under way
+ * @qp:	queue pair with a message begun
  * @dst:	their place in an FPDU
- * @n:	how many
+ * @n:	number of bytes
  *
- * The access to the memory is left open for the next.
+ * Leaves the access to the memory open, for the next call.
  *
- * Return: 0, or a negative errno: the memory may not be read, or not any more.
+ * Return: 0, or a negative errno if the memory may not be read, or no longer.
  */
 int rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n)
 {
@@ -321,10 +320,8 @@ int rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n)
 }
 
 /**
- * rnic_tx_fault() - memory of a message that has begun may not be read (any more)
- * @qp:	queue pair
- *
- * Ends the message and the connection.
+ * rnic_tx_fault() - end the message and the connection, because its memory may not be read
+ * @qp:	queue pair with a message begun
  */
 void rnic_tx_fault(struct rnic_qp *qp)
 {
@@ -337,7 +334,7 @@ void rnic_tx_fault(struct rnic_qp *qp)
 }
 
 /**
- * rnic_tx_done() - the message's last FPDU was encoded
+ * rnic_tx_done() - end the message after its last FPDU was encoded
  * @qp:	queue pair
  */
 void rnic_tx_done(struct rnic_qp *qp)
@@ -347,32 +344,33 @@ void rnic_tx_done(struct rnic_qp *qp)
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_MSG + tx->seg.opcode);
 	if (!tx->seg.tagged)
 		tx->msn[tx->seg.qn]++;
-	/* A Read is done when its response is. */
+	/* A Read is done after its response has arrived. */
 	if (tx->msg == RNIC_TX_WQE && tx->seg.opcode != RDMAP_READ_REQ)
 		rnic_sent_done(qp, tx->slot, IB_WC_SUCCESS);
 	tx->msg = RNIC_TX_NONE;
 }
 
 /**
- * rnic_tx_idle() - was everything posted so far carried out?
+ * rnic_tx_idle() - test for an idle sending side
  * @qp:	queue pair, socket locked
  *
- * Return: yes.
+ * Return: true if all posted work requests and all Reads of the peer were carried out, and TCP has
+ * all their bytes.
  */
 bool rnic_tx_idle(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
 
-	return tx->msg == RNIC_TX_NONE && !tx->waits && tx->img.fill == tx->sent &&
+	return tx->msg == RNIC_TX_NONE && !tx->waits && tx->chunk.fill == tx->sent &&
 	       !rnic_reads_out(&qp->readq) && !rnic_read_in_head(&qp->readq) &&
 	       !rnic_sq_pending(&qp->sq);
 }
 
 /**
- * rnic_tx_waiting() - is there a work request that is not begun?
+ * rnic_tx_waiting() - test for a work request that is not begun
  * @qp:	queue pair, socket locked
  *
- * Return: yes; it may have waited for Reads to come back.
+ * Return: true if there is one. It may wait for outstanding Reads.
  */
 bool rnic_tx_waiting(struct rnic_qp *qp)
 {

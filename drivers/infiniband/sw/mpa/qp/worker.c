@@ -188,10 +188,10 @@ static void flush_queues(struct rnic_qp *qp)
 /* Socket not locked; @conn with the queue pair's reference, which goes. */
 static void take_down(struct rnic_qp *qp, struct rnic_conn *conn)
 {
-	struct page *tail = qp->tx.img.page;
-	u32 off = qp->tx.sent, len = qp->tx.img.fill - off;
+	struct page *tail = qp->tx.chunk.page;
+	u32 off = qp->tx.sent, len = qp->tx.chunk.fill - off;
 
-	qp->tx.img.page = NULL;
+	qp->tx.chunk.page = NULL;
 	WRITE_ONCE(qp->active, jiffies);
 	flush_queues(qp);
 	rnic_readq_free(&qp->readq);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Completion rings. A user ring's entries are free while their flags are 0: we
- * write an entry and set VALID last, user space clears it when it has read the
- * entry. Right after the last entry is the arming word, which user space sets
- * without telling us: after each completion, full barrier, then look at it.
+ * Completion rings.
  *
- * All functions want the CQ's lock, except for init and free.
+ * An entry of a user ring is free while its flags are 0. The driver writes the entry and then sets
+ * VALID, and user space clears the flags after it has read the entry. Behind the last entry is
+ * the arming word. User space sets it without a system call, so the driver reads it after each
+ * completion, behind a full barrier.
+ *
+ * The caller holds the CQ's lock, except for init and free.
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
@@ -49,7 +51,7 @@ int rnic_cq_ring_init(struct rnic_cq_ring *ring, u32 num_cqe,
 
 /**
  * rnic_cq_ring_free() - free a completion ring
- * @ring:	the ring; nobody pushes or polls any more
+ * @ring:	the ring, which is no longer pushed to or polled
  */
 void rnic_cq_ring_free(struct rnic_cq_ring *ring)
 {
@@ -89,7 +91,7 @@ static int push_user(struct rnic_cq_ring *ring, const struct rnic_cqe *cqe)
 {
 	struct siw_cqe *slot = &ring->user[ring->put & (ring->size - 1)];
 
-	/* Pairs with the provider's barrier between reading and freeing. */
+	/* Pairs with the provider's barrier between reading the entry and clearing its flags. */
 	if (smp_load_acquire(&slot->flags))
 		return -ENOSPC;
 	slot->id = cqe->id;
@@ -99,7 +101,7 @@ static int push_user(struct rnic_cq_ring *ring, const struct rnic_cqe *cqe)
 	slot->imm_data = 0;
 	slot->inval_stag = cqe->invalidated ? cqe->inval_stag : 0;
 	slot->qp_id = cqe->qp->qp_num;
-	/* The entry before VALID. */
+	/* Store the entry before VALID. */
 	smp_store_release(&slot->flags, (u8)SIW_WQE_VALID);
 	ring->put++;
 	return 0;
@@ -130,7 +132,7 @@ static int push_kernel(struct rnic_cq_ring *ring, const struct rnic_cqe *cqe)
  * @ring:	the ring
  * @cqe:	the completion
  *
- * Return: 0, or -ENOSPC when the ring is full.
+ * Return: 0, or -ENOSPC if the ring is full.
  */
 int rnic_cq_ring_push(struct rnic_cq_ring *ring, const struct rnic_cqe *cqe)
 {
@@ -138,11 +140,10 @@ int rnic_cq_ring_push(struct rnic_cq_ring *ring, const struct rnic_cqe *cqe)
 }
 
 /**
- * rnic_cq_ring_empty() - is there nothing to poll?
+ * rnic_cq_ring_empty() - test for an empty kernel ring
  * @ring:	the ring
  *
- * Return: true when a kernel ring is empty; true for a user ring, about which
- * only user space knows.
+ * Return: true if a kernel ring is empty; true for each user ring, which only user space polls.
  */
 bool rnic_cq_ring_empty(const struct rnic_cq_ring *ring)
 {
@@ -152,9 +153,9 @@ bool rnic_cq_ring_empty(const struct rnic_cq_ring *ring)
 /**
  * rnic_cq_ring_poll() - take a completion from a kernel ring
  * @ring:	the ring
- * @wc:		where it goes
+ * @wc:		set to the completion
  *
- * Return: false when there is none.
+ * Return: false if there is none.
  */
 bool rnic_cq_ring_poll(struct rnic_cq_ring *ring, struct ib_wc *wc)
 {
@@ -165,11 +166,11 @@ bool rnic_cq_ring_poll(struct rnic_cq_ring *ring, struct ib_wc *wc)
 }
 
 /**
- * rnic_cq_ring_forget() - take out what a queue pair completed
- * @ring:	the ring; nothing happens to a user's, whose entries have a number only
- * @qp:		the queue pair, which pushes no more
+ * rnic_cq_ring_forget() - remove the completions of a queue pair
+ * @ring:	the ring; a user ring is not changed, because its entries have no pointer
+ * @qp:		the queue pair, which does not push any more
  *
- * The others keep their order.
+ * The other completions keep their order.
  */
 void rnic_cq_ring_forget(struct rnic_cq_ring *ring, const struct ib_qp *qp)
 {
@@ -186,9 +187,9 @@ void rnic_cq_ring_forget(struct rnic_cq_ring *ring, const struct ib_qp *qp)
 }
 
 /**
- * rnic_cq_ring_arm() - ask for an upcall
- * @ring:	a kernel ring; user space arms its rings by itself
- * @flags:	IB_CQ_SOLICITED or IB_CQ_NEXT_COMP; the wider of two askings wins
+ * rnic_cq_ring_arm() - request an upcall
+ * @ring:	a kernel ring; user space arms its rings itself
+ * @flags:	IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, which wins over IB_CQ_SOLICITED
  */
 void rnic_cq_ring_arm(struct rnic_cq_ring *ring, enum ib_cq_notify_flags flags)
 {
@@ -201,7 +202,7 @@ static bool disarm_user(struct siw_cq_ctrl *ctrl, bool solicited)
 
 	if (solicited)
 		want |= SIW_NOTIFY_SOLICITED;
-	/* Against the provider's: arm, full barrier, poll once more. */
+	/* Pairs with the provider's full barrier between arming and polling once more. */
 	smp_mb();
 	if (!(READ_ONCE(ctrl->flags) & want))
 		return false;
@@ -210,11 +211,11 @@ static bool disarm_user(struct siw_cq_ctrl *ctrl, bool solicited)
 }
 
 /**
- * rnic_cq_ring_unread() - did user space leave a completion unread?
- * @ring:	a user ring; the caller holds the CQ's lock
- * @age:	how many came after it: 0 for the newest
+ * rnic_cq_ring_unread() - test for a completion that user space has not read
+ * @ring:	a user ring
+ * @age:	number of completions after it, 0 for the newest
  *
- * Return: it did. What is no more in the ring was read.
+ * Return: true if it is unread. A completion that was overwritten had been read.
  */
 bool rnic_cq_ring_unread(const struct rnic_cq_ring *ring, u32 age)
 {
@@ -223,11 +224,11 @@ bool rnic_cq_ring_unread(const struct rnic_cq_ring *ring, u32 age)
 }
 
 /**
- * rnic_cq_ring_disarm() - is an upcall due after a completion?
+ * rnic_cq_ring_disarm() - disarm the ring if a completion causes an upcall
  * @ring:	the ring
  * @solicited:	the completion is a solicited one, or an error
  *
- * Return: true when it is; the ring is not armed any more then.
+ * Return: true if the caller must make the upcall; the ring is then disarmed.
  */
 bool rnic_cq_ring_disarm(struct rnic_cq_ring *ring, bool solicited)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Work requests of kernel consumers. Their rings hold our own structs, validated
- * when posted, between one producer (under the queue's lock) and one consumer.
+ * Work request rings of kernel consumers. Their entries are structs of the driver, which are
+ * validated when they are posted. A ring has one consumer, and the queue's lock serialises its
+ * producers.
  */
 #include "ring/priv.h"
 
@@ -42,7 +43,7 @@ static u16 convert_kernel_flags(int ib, bool sig_all)
 	return flags;
 }
 
-/* Return: false when no message can be that long. */
+/* Return: false if the sum of the lengths is above 32 bits. */
 static bool copy_sges(struct rnic_sge *to, const struct ib_sge *from, int num, u32 *total)
 {
 	u64 sum = 0;
@@ -58,7 +59,7 @@ static bool copy_sges(struct rnic_sge *to, const struct ib_sge *from, int num, u
 	return sum <= U32_MAX;
 }
 
-/* A kernel consumer's inline data is at kernel addresses, its lkeys void. */
+/* A kernel consumer gives inline data by kernel address, and its lkeys are not valid. */
 static int copy_inline(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
 {
 	u32 len = 0;
@@ -88,13 +89,13 @@ static int copy_data(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
 	if (!copy_sges(wqe->sge, wr->sg_list, wr->num_sge, &wqe->len))
 		return -EINVAL;
 	wqe->num_sge = wr->num_sge;
-	/* What is invalidated in the end is the sink. */
+	/* RNIC_OP_READ_INV invalidates the STag of the sink, so there must be one. */
 	if (wqe->op == RNIC_OP_READ_INV && (wqe->num_sge != 1 || !wqe->sge[0].lkey))
 		return -EINVAL;
 	return 0;
 }
 
-/* What is particular to an operation: keys, and memory to register. */
+/* Copy the fields of the operation: keys, addresses, and the region to register. */
 static void copy_keys(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
 {
 	switch (wqe->op) {
@@ -123,9 +124,8 @@ static void copy_keys(struct rnic_wqe *wqe, const struct ib_send_wr *wr)
  * @sq:		a kernel ring
  * @wr:		the work request
  *
- * The caller holds the lock of the queue's producers; any context.
- *
- * Return: 0; -ENOMEM when the ring is full; -EINVAL when @wr is not valid.
+ * Context: any. The caller holds the lock of the queue's producers.
+ * Return: 0; -ENOMEM if the ring is full; -EINVAL if @wr is not valid.
  */
 int rnic_sq_push(struct rnic_sq *sq, const struct ib_send_wr *wr)
 {
@@ -148,17 +148,17 @@ int rnic_sq_push(struct rnic_sq *sq, const struct ib_send_wr *wr)
 	if (ret)
 		return ret;
 	copy_keys(wqe, wr);
-	/* The entry before the index. */
+	/* Store the entry before the index. */
 	smp_store_release(&sq->put, sq->put + 1);
 	return 0;
 }
 
 /**
- * rnic_sq_pop_kernel() - rnic_sq_pop() of a kernel ring
+ * rnic_sq_pop_kernel() - rnic_sq_pop() for a kernel ring
  * @sq:		the ring
- * @wqe:	where the copy goes
+ * @wqe:	set to a copy of the entry
  *
- * Return: 1, or 0 when there is none.
+ * Return: 1, or 0 if the ring is empty.
  */
 int rnic_sq_pop_kernel(struct rnic_sq *sq, struct rnic_wqe *wqe)
 {
@@ -166,7 +166,7 @@ int rnic_sq_pop_kernel(struct rnic_sq *sq, struct rnic_wqe *wqe)
 	if (sq->get == smp_load_acquire(&sq->put))
 		return 0;
 	*wqe = sq->kern[sq->get & (sq->size - 1)];
-	/* The producer may overwrite the entry now. */
+	/* Read the entry before the producer may overwrite it. */
 	smp_store_release(&sq->get, sq->get + 1);
 	return 1;
 }
@@ -176,9 +176,8 @@ int rnic_sq_pop_kernel(struct rnic_sq *sq, struct rnic_wqe *wqe)
  * @rq:		a kernel ring
  * @wr:		the work request
  *
- * The caller holds the lock of the queue's producers; any context.
- *
- * Return: 0; -ENOMEM when the ring is full; -EINVAL when @wr is not valid.
+ * Context: any. The caller holds the lock of the queue's producers.
+ * Return: 0; -ENOMEM if the ring is full; -EINVAL if @wr is not valid.
  */
 int rnic_rq_push(struct rnic_rq *rq, const struct ib_recv_wr *wr)
 {
@@ -193,17 +192,17 @@ int rnic_rq_push(struct rnic_rq *rq, const struct ib_recv_wr *wr)
 	rwqe->num_sge = wr->num_sge;
 	if (!copy_sges(rwqe->sge, wr->sg_list, wr->num_sge, &rwqe->len))
 		return -EINVAL;
-	/* The entry before the index. */
+	/* Store the entry before the index. */
 	smp_store_release(&rq->put, rq->put + 1);
 	return 0;
 }
 
 /**
- * rnic_rq_pop_kernel() - rnic_rq_pop() of a kernel ring
+ * rnic_rq_pop_kernel() - rnic_rq_pop() for a kernel ring
  * @rq:		the ring
- * @rwqe:	where the copy goes
+ * @rwqe:	set to a copy of the entry
  *
- * Return: 1, or 0 when there is none.
+ * Return: 1, or 0 if the ring is empty.
  */
 int rnic_rq_pop_kernel(struct rnic_rq *rq, struct rnic_rwqe *rwqe)
 {
@@ -211,7 +210,7 @@ int rnic_rq_pop_kernel(struct rnic_rq *rq, struct rnic_rwqe *rwqe)
 	if (rq->get == smp_load_acquire(&rq->put))
 		return 0;
 	*rwqe = rq->kern[rq->get & (rq->size - 1)];
-	/* The producer may overwrite the entry now. */
+	/* Read the entry before the producer may overwrite it. */
 	smp_store_release(&rq->get, rq->get + 1);
 	return 1;
 }

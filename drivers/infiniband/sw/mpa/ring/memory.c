@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory of rings, and how user space gets to map it.
+ * Memory of rings, and mapping it into user space.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -10,15 +10,14 @@
 #include "ring/priv.h"
 
 /*
- * First page of the offsets we hand out. The provider takes SIW_INVAL_UOBJ_KEY
- * for "no key", which is the offset of a page rdma_user_mmap_entry_insert()
- * may choose.
+ * First page of the mmap offsets. SIW_INVAL_UOBJ_KEY means "no key" to the provider, but
+ * rdma_user_mmap_entry_insert() could choose it as an offset.
  */
 #define FIRST_PGOFF	((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
 
 /**
- * struct rnic_mmap - memory user space may map
- * @entry:	ib_core's, counts mappings being made
+ * struct rnic_mmap - memory that user space may map
+ * @entry:	entry of ib_core, which counts the mmap() calls in progress
  * @addr:	the memory; freed with the entry
  */
 struct rnic_mmap {
@@ -53,7 +52,7 @@ static void free_ring_pages(struct page **pages, unsigned int num)
 	kvfree(pages);
 }
 
-/* Page by page: vmalloc_user() charges nobody. */
+/* Allocate page by page, because vmalloc_user() does not charge the cgroup. */
 static struct page **alloc_ring_pages(unsigned int num)
 {
 	struct page **pages = kvmalloc_array(num, sizeof(*pages), RNIC_GFP);
@@ -69,7 +68,7 @@ static struct page **alloc_ring_pages(unsigned int num)
 	return pages;
 }
 
-/* What vfree() frees and remap_vmalloc_range() takes. */
+/* The flags let vfree() free the pages and remap_vmalloc_range() map them. */
 static void *alloc_user_ring(size_t size)
 {
 	unsigned int num = PFN_UP(size);
@@ -85,7 +84,7 @@ static void *alloc_user_ring(size_t size)
 }
 
 /**
- * rnic_rmem_alloc() - get zeroed memory for a ring
+ * rnic_rmem_alloc() - allocate zeroed memory for a ring
  * @mem:	the memory
  * @size:	bytes
  * @uctx:	context that may map it, NULL for a kernel ring
@@ -114,12 +113,11 @@ int rnic_rmem_alloc(struct rnic_rmem *mem, size_t size,
 }
 
 /**
- * rnic_rmem_free() - let go of a ring's memory
+ * rnic_rmem_free() - free a ring's memory
  * @mem:	the memory; may be zeroed
  *
- * A user ring's memory belongs to its mmap entry, which a mmap() going on at
- * this moment may keep a little longer; pages already mapped live until they
- * are unmapped, whatever we do.
+ * The mmap entry owns the memory of a user ring. An mmap() in progress may hold a reference to the
+ * entry, and pages that are mapped are not freed before they are unmapped.
  */
 void rnic_rmem_free(struct rnic_rmem *mem)
 {
@@ -132,7 +130,7 @@ void rnic_rmem_free(struct rnic_rmem *mem)
 }
 
 /**
- * rnic_rmem_key() - where user space finds a ring
+ * rnic_rmem_key() - get the key of a ring for user space
  * @mem:	memory of a user ring
  *
  * Return: the offset to pass to mmap().
@@ -145,7 +143,7 @@ u64 rnic_rmem_key(const struct rnic_rmem *mem)
 /**
  * rnic_rmem_mmap() - map a ring into user space
  * @uctx:	context that created it
- * @vma:	where to
+ * @vma:	area to map it to; its offset is the key
  *
  * Return: 0 or a negative errno.
  */
@@ -164,7 +162,7 @@ int rnic_rmem_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 }
 
 /**
- * rnic_rmem_mmap_free() - the last user of a mapping entry is gone
+ * rnic_rmem_mmap_free() - free the memory of a mapping entry after its last reference is gone
  * @entry:	the entry
  */
 void rnic_rmem_mmap_free(struct rdma_user_mmap_entry *entry)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The operations of work requests: who may post each, and what it is called in the user ABI
- * and in completions.
+ * The table of operations: the producers that may post each, its limits, and its numbers in the
+ * user ABI and in completions.
  */
 #include "ring/priv.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What the ring files share among themselves.
+ * Declarations for the files of this folder.
  */
 #ifndef _RNIC_RING_PRIV_H
 #define _RNIC_RING_PRIV_H
@@ -9,18 +9,18 @@
 
 #include "ring/ring.h"
 
-/* Who may post */
+/* Producers that may post an operation */
 #define RNIC_BY_USER		0x1
 #define RNIC_BY_KERNEL	0x2
 #define RNIC_BY_ALL		(RNIC_BY_USER | RNIC_BY_KERNEL)
 
 /**
- * struct rnic_op_row - what is allowed for an operation
- * @by:		who may post it to a send queue
- * @max_sge:	SGEs
- * @inl:	may carry its data inline
+ * struct rnic_op_row - properties of an operation
+ * @by:		producers that may post it to a send queue, RNIC_BY_*
+ * @max_sge:	maximum number of SGEs
+ * @inl:	inline data is allowed
  * @siw:	its number in the user ABI
- * @wc:		its completion for kernel consumers
+ * @wc:		opcode of its completion for kernel consumers
  */
 struct rnic_op_row {
 	u8 by;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Rings of work requests and completions in memory that user space maps and
- * may change at any time. What comes out of here is a private, validated copy.
+ * Rings of work requests and completions. User space maps its rings and may change them at any
+ * time, so the functions here return validated private copies.
  */
 #ifndef _RNIC_RING_H
 #define _RNIC_RING_H
@@ -20,7 +20,7 @@ struct siw_cq_ctrl;
 #define RNIC_MAX_INLINE	80
 
 /**
- * enum rnic_op - what a work request asks for
+ * enum rnic_op - operation of a work request
  * @RNIC_OP_WRITE:	RDMA Write
  * @RNIC_OP_READ:	RDMA Read
  * @RNIC_OP_READ_INV:	RDMA Read, then invalidate the local STag (kernel)
@@ -44,10 +44,10 @@ enum rnic_op {
 };
 
 /* rnic_wqe.flags */
-#define RNIC_WQE_SIGNALED	0x1	/* complete it in the CQ */
+#define RNIC_WQE_SIGNALED	0x1	/* complete it in the CQ even if it succeeds */
 #define RNIC_WQE_SOLICITED	0x2	/* Send with Solicited Event */
 #define RNIC_WQE_FENCE		0x4	/* wait for earlier RDMA Reads */
-#define RNIC_WQE_INLINE		0x8	/* data is in inline_data, len bytes */
+#define RNIC_WQE_INLINE		0x8	/* inline_data has the message of len bytes */
 
 /**
  * struct rnic_wqe - a send queue's work request
@@ -62,7 +62,7 @@ enum rnic_op {
  * @sge:	local memory
  * @inline_data: the message itself
  * @reg_mr:	region to register
- * @access:	rights to grant by the registration
+ * @access:	rights that the registration grants
  */
 struct rnic_wqe {
 	u64 id;
@@ -101,8 +101,8 @@ struct rnic_mmap;
 /**
  * struct rnic_rmem - memory of a ring
  * @addr:	kernel address
- * @mmap:	how user space finds it; owns the memory then, since a mapping may
- *		outlive the ring; NULL for kernel rings
+ * @mmap:	entry by which user space maps it; owns the memory, because a mapping may outlive
+ *		the ring; NULL for kernel rings
  */
 struct rnic_rmem {
 	void *addr;
@@ -115,12 +115,12 @@ struct rnic_rmem {
  * @ring:	entries of a user ring
  * @kern:	entries of a kernel ring
  * @size:	entries, power of two
- * @get:	entry to take next; the consumer's
- * @put:	entry a kernel producer fills next; the producer's
+ * @get:	entry that the consumer takes next; written by the consumer
+ * @put:	entry that a kernel producer fills next; written by the producer
  * @user:	filled by user space
- * @sig_all:	all work requests complete in the CQ; set by the QP's creator
- * @held:	user rings: entry @get - 1 is taken but still marked VALID, so that
- *		the provider keeps off the doorbell; the consumer's
+ * @sig_all:	all work requests are signaled; set by the creator of the QP
+ * @held:	user rings: entry @get - 1 was taken but is still VALID, so the provider does not
+ *		ring the doorbell; written by the consumer
  */
 struct rnic_sq {
 	struct rnic_rmem mem;
@@ -142,8 +142,8 @@ struct rnic_sq {
  * @ring:	entries of a user ring
  * @kern:	entries of a kernel ring
  * @size:	entries, power of two
- * @get:	entry to take next; the consumer's
- * @put:	entry a kernel producer fills next; the producer's
+ * @get:	entry that the consumer takes next; written by the consumer
+ * @put:	entry that a kernel producer fills next; written by the producer
  * @user:	filled by user space
  */
 struct rnic_rq {
@@ -163,10 +163,10 @@ struct rnic_rq {
  * @id:		work request id
  * @qp:		queue pair
  * @op:		operation completed
- * @status:	how it ended
+ * @status:	its result
  * @len:	bytes received or read
- * @inval_stag:	STag the peer invalidated, if @invalidated
- * @invalidated: received by a Send with Invalidate
+ * @inval_stag:	STag that the peer invalidated, if @invalidated
+ * @invalidated: completes the receive of a Send with Invalidate
  */
 struct rnic_cqe {
 	u64 id;

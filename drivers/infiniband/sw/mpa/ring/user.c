@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rings of work requests. The ring files and verbs.c are all that knows the user
- * ABI <rdma/siw-abi.h>.
+ * Work request rings of user space. Only this folder, verbs.c and device.c use the user ABI
+ * <rdma/siw-abi.h>.
  *
- * A user ring has no producer or consumer index in shared memory. Each entry
- * carries a VALID flag: user space sets it last, we clear it when the entry is
- * taken (send and receive rings), and the other way round in a completion ring.
- * Everything in such a ring is hostile: each field is read once, the flag that
- * made us look is not believed again, and only what was read is validated.
+ * A user ring has no producer or consumer index in shared memory. Each entry has a VALID flag. In
+ * send and receive rings user space fills the entry and then sets VALID, and the driver clears it
+ * after it has read the entry. User space may change an entry at any time, so the driver reads
+ * each field once and validates its copy.
  *
- * Doorbells. The provider makes a system call for a send only when it finds the
- * entry before the new one not VALID. So we keep the entry last taken VALID
- * while the consumer is at work ("held"), and give it back when the next one is
- * taken, or when there is no next one: give back, full barrier, look again, and
- * only then tell the caller that the ring is empty. User space sets VALID of
- * the new entry, full barrier, looks at the one before: one of the two sees the
- * other. Nor may a work request complete whose entry is held: who saw the last
- * one complete may fill the whole ring (rnic_sq_give_back()).
+ * Doorbells. The provider makes a system call for a send only if the entry before the new one is
+ * not VALID. So the driver leaves the entry that it took last VALID while the consumer runs
+ * ("held"). It clears VALID ("gives the entry back") when it takes the next entry. If there is no
+ * next entry, it gives the entry back, executes a full barrier and looks again before it reports
+ * an empty ring. User space sets VALID of the new entry, executes a full barrier and looks at the
+ * entry before it. So at least one of the two sees the store of the other.
  *
- * Kernel rings are in kernel.c, completion rings in cq_ring.c, the memory of
- * all of them in memory.c.
+ * An entry must be given back before its work request completes, because a program that has seen
+ * the last completion may fill the whole ring (rnic_sq_give_back()).
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
@@ -49,7 +46,7 @@ int rnic_sq_init(struct rnic_sq *sq, u32 max_wr, struct ib_ucontext *uctx)
 
 	memset(sq, 0, sizeof(*sq));
 	sq->user = uctx;
-	/* Of a single one, the entry held would be the next, too. */
+	/* With a single entry, the held entry would also be the next one. */
 	sq->size = roundup_pow_of_two(max_t(u32, max_wr, 2));
 	ret = rnic_rmem_alloc(&sq->mem, array_size(sq->size, entry), uctx);
 	if (!ret)
@@ -59,7 +56,7 @@ int rnic_sq_init(struct rnic_sq *sq, u32 max_wr, struct ib_ucontext *uctx)
 
 /**
  * rnic_sq_free() - free a send queue ring
- * @sq:		the ring; nobody pushes or pops any more; may be zeroed
+ * @sq:		the ring, which is no longer pushed to or popped from; may be zeroed
  */
 void rnic_sq_free(struct rnic_sq *sq)
 {
@@ -77,22 +74,22 @@ static struct siw_sqe *peek_sqe(const struct rnic_sq *sq)
 {
 	struct siw_sqe *sqe = get_sqe(sq, sq->get);
 
-	/* VALID before the rest of the entry. */
+	/* Read VALID before the rest of the entry. */
 	return smp_load_acquire(&sqe->flags) & SIW_WQE_VALID ? sqe : NULL;
 }
 
 /**
- * rnic_sq_give_back() - let user space have the entry last taken
- * @sq:	the ring, at its consumer
+ * rnic_sq_give_back() - let user space fill the entry that was taken last
+ * @sq:	the ring
  *
- * Before the work request that was in it completes.
+ * The consumer calls this before the work request of that entry completes.
  */
 void rnic_sq_give_back(struct rnic_sq *sq)
 {
 	if (!sq->held)
 		return;
 	sq->held = false;
-	/* What was read, before the entry is overwritten. */
+	/* Read the entry before user space may overwrite it. */
 	smp_store_release(&get_sqe(sq, sq->get - 1)->flags, 0);
 }
 
@@ -122,10 +119,10 @@ static u16 convert_user_flags(u16 siw, bool sig_all)
 }
 
 /*
- * Each field is read once. (Copied in one go it would be to the stack, which the kernel
- * may be built to zero before.)
+ * Read each field once. There is no copy of the whole array, because a kernel may zero the stack
+ * first.
  *
- * Return: false when no message can be that long.
+ * Return: false if the sum of the lengths is above 32 bits.
  */
 static bool take_sges(struct rnic_sge *to, const struct siw_sge *from, u8 num, u32 *total)
 {
@@ -142,7 +139,7 @@ static bool take_sges(struct rnic_sge *to, const struct siw_sge *from, u8 num, u
 	return sum <= U32_MAX;
 }
 
-/* Inline data takes the place of the SGEs after the first. */
+/* Inline data is in place of the SGEs after the first. */
 static int take_data(struct rnic_wqe *wqe, const struct rnic_op_row *row,
 		     const struct siw_sqe *slot)
 {
@@ -195,14 +192,13 @@ static int pop_user_sqe(struct rnic_sq *sq, struct rnic_wqe *wqe)
 /**
  * rnic_sq_pop() - take the next work request
  * @sq:		the ring
- * @wqe:	where the private copy goes
+ * @wqe:	set to a private copy
  *
- * Only one consumer at a time; any context. Once this said 0, user space rings
- * the doorbell for the next one.
+ * After this returned 0, user space rings the doorbell for the next work request.
  *
- * Return: 1 when @wqe is a valid work request; 0 when there is none; -EINVAL
- * when one was taken that is not valid: @wqe->id, @wqe->op and @wqe->flags are
- * good for completing it in error, the rest is not.
+ * Context: any, one consumer at a time.
+ * Return: 1 if @wqe is a valid work request; 0 if there is none; -EINVAL if an invalid one was
+ * taken. Then only @wqe->id, @wqe->op and @wqe->flags are valid, for its completion in error.
  */
 int rnic_sq_pop(struct rnic_sq *sq, struct rnic_wqe *wqe)
 {
@@ -213,15 +209,15 @@ int rnic_sq_pop(struct rnic_sq *sq, struct rnic_wqe *wqe)
  * rnic_sq_pending() - look for a work request before going to sleep
  * @sq:		the ring
  *
- * Gives back the entry last taken, so that user space will ring the doorbell
- * from now on, then looks. Belongs to the consumer, like rnic_sq_pop().
+ * Gives the entry taken last back first, so that user space rings the doorbell for the next one.
  *
- * Return: true when there is one.
+ * Context: as for rnic_sq_pop().
+ * Return: true if there is one.
  */
 bool rnic_sq_pending(struct rnic_sq *sq)
 {
 	rnic_sq_give_back(sq);
-	/* Against the provider's: set VALID, full barrier, look at ours. */
+	/* Pairs with the provider's full barrier between setting VALID and reading our entry. */
 	smp_mb();
 	if (sq->user)
 		return peek_sqe(sq);
@@ -236,7 +232,7 @@ bool rnic_sq_pending(struct rnic_sq *sq)
  * @max_wr:	work requests it must hold
  * @uctx:	context of the user, NULL for a kernel ring
  *
- * There is at least one entry: the provider cannot map nothing.
+ * The ring has at least one entry, because the provider maps it even if @max_wr is 0.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -256,7 +252,7 @@ int rnic_rq_init(struct rnic_rq *rq, u32 max_wr, struct ib_ucontext *uctx)
 
 /**
  * rnic_rq_free() - free a receive queue ring
- * @rq:		the ring; nobody pushes or pops any more; may be zeroed
+ * @rq:		the ring, which is no longer pushed to or popped from; may be zeroed
  */
 void rnic_rq_free(struct rnic_rq *rq)
 {
@@ -291,7 +287,7 @@ static int pop_user_rqe(struct rnic_rq *rq, struct rnic_rwqe *rwqe)
 	if (!(smp_load_acquire(&slot->flags) & SIW_WQE_VALID))
 		return 0;
 	ret = parse_rqe(rwqe, slot);
-	/* What was read before the entry is overwritten. */
+	/* Read the entry before user space may overwrite it. */
 	smp_store_release(&slot->flags, 0);
 	rq->get++;
 	return ret ?: 1;
@@ -300,12 +296,11 @@ static int pop_user_rqe(struct rnic_rq *rq, struct rnic_rwqe *rwqe)
 /**
  * rnic_rq_pop() - take the next receive
  * @rq:		the ring
- * @rwqe:	where the private copy goes
+ * @rwqe:	set to a private copy
  *
- * One consumer at a time: several QPs of an SRQ take its lock. Any context.
- *
- * Return: 1 when @rwqe is a valid receive; 0 when there is none; -EINVAL when
- * one was taken that is not valid: only @rwqe->id is good.
+ * Context: any, one consumer at a time. The queue pairs of an SRQ take its lock for that.
+ * Return: 1 if @rwqe is a valid receive; 0 if there is none; -EINVAL if an invalid one was taken.
+ * Then only @rwqe->id is valid.
  */
 int rnic_rq_pop(struct rnic_rq *rq, struct rnic_rwqe *rwqe)
 {
@@ -313,13 +308,13 @@ int rnic_rq_pop(struct rnic_rq *rq, struct rnic_rwqe *rwqe)
 }
 
 /**
- * rnic_rq_has() - are so many receives posted?
- * @rq:		the ring; the consumer asks
- * @n:		how many, not 0
+ * rnic_rq_has() - test for a number of posted receives
+ * @rq:		the ring, at its consumer
+ * @n:		the number, not 0
  *
- * Receives are posted in ring order, so the last of them tells.
+ * Looks at the @n-th entry only, because receives are posted in ring order.
  *
- * Return: true when at least @n are.
+ * Return: true if at least @n receives are posted.
  */
 bool rnic_rq_has(const struct rnic_rq *rq, u32 n)
 {

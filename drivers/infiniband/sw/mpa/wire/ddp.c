@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * DDP segments (RFC 5041): headers both ways, and the order in which the
- * segments of an untagged queue must come.
+ * DDP segments (RFC 5041): building and parsing headers, and the order of the segments of an
+ * untagged queue.
  *
- * ddp_parse() checks in the order the layers see a segment: DDP version, DDP
- * header, queue number, RDMAP version, opcode, and what the opcode demands.
+ * ddp_parse() checks in the order in which the layers see a segment: DDP version, DDP header,
+ * queue number, RDMAP version, opcode, and the rules of the opcode.
  */
 #include <linux/types.h>
 #include <linux/string.h>
@@ -63,7 +63,7 @@ u32 ddp_build(const struct ddp_seg *seg, u8 *hdr)
 	return rdmap_hdr_len(seg->opcode);
 }
 
-/* Control octets, as far as DDP knows them. */
+/* Read the control bytes and check the DDP version. */
 static enum wire_err parse_ctrl(struct ddp_seg *seg, const struct ddp_ctrl *ctrl)
 {
 	seg->tagged = ctrl->ddp & DDP_FLAG_TAGGED;
@@ -84,7 +84,7 @@ static enum wire_err parse_tagged(struct ddp_seg *seg, const struct ddp_tagged_h
 	return WIRE_OK;
 }
 
-/* RFC 5041 section 5.2: the queue exists, the message stays below 2^32. */
+/* RFC 5041 section 5.2: the queue must exist, and the message must be below 2^32 bytes. */
 static enum wire_err parse_untagged(struct ddp_seg *seg, const struct ddp_untagged_hdr *h)
 {
 	seg->stag = be32_to_cpu(h->inval_stag);
@@ -98,7 +98,7 @@ static enum wire_err parse_untagged(struct ddp_seg *seg, const struct ddp_untagg
 	return WIRE_OK;
 }
 
-/* RFC 5040 section 4.4: one segment holds exactly one Read Request. */
+/* RFC 5040 section 4.4: a segment holds exactly one Read Request. */
 static enum wire_err parse_read_req(struct ddp_seg *seg, const u8 *ulpdu, u32 have)
 {
 	const struct rdmap_read_req *r = (const void *)(ulpdu + seg->hdr_len);
@@ -119,7 +119,7 @@ static enum wire_err parse_read_req(struct ddp_seg *seg, const u8 *ulpdu, u32 ha
 	return WIRE_OK;
 }
 
-/* RDMAP's view of the control octets (RFC 5040 section 4.1, figure 4). */
+/* The checks of RDMAP on the control bytes (RFC 5040 section 4.1, figure 4). */
 static enum wire_err parse_rdmap(const struct ddp_seg *seg, const struct ddp_ctrl *ctrl)
 {
 	if ((ctrl->rdmap & RDMAP_VERSION_MASK) != RDMAP_VERSION << RDMAP_VERSION_SHIFT)
@@ -131,7 +131,7 @@ static enum wire_err parse_rdmap(const struct ddp_seg *seg, const struct ddp_ctr
 	return WIRE_OK;
 }
 
-/* The DDP header: 14 octets tagged, 18 untagged. */
+/* The DDP header: 14 bytes tagged, 18 untagged. */
 static enum wire_err parse_ddp(struct ddp_seg *seg, const u8 *ulpdu, u32 have, u32 ulpdu_len)
 {
 	seg->hdr_len = seg->tagged ? sizeof(struct ddp_tagged_hdr) :
@@ -162,7 +162,7 @@ enum wire_err ddp_parse(struct ddp_seg *seg, const u8 *ulpdu, u32 have, u32 ulpd
 	return err;
 }
 
-/* MSNs of each queue begin at 1 (RFC 5041 section 4.2). */
+/* The MSNs of each queue begin at 1 (RFC 5041 section 4.2). */
 void ddp_rx_init(struct ddp_rx *rx)
 {
 	u32 qn;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * DDP and RDMAP (RFC 5041, RFC 5040): segment headers, message order rules,
- * the Terminate message.
+ * DDP and RDMAP (RFC 5041, RFC 5040): segment headers, the order of messages, and the
+ * Terminate message.
  */
 #ifndef _WIRE_DDP_H
 #define _WIRE_DDP_H
@@ -39,7 +39,7 @@ enum rdmap_opcode {
 	RDMAP_OPCODE_MAX
 };
 
-/* The two control octets every segment begins with. */
+/* The two control bytes at the start of every segment. */
 struct ddp_ctrl {
 	u8 ddp;			/* T, L, reserved, DDP version */
 	u8 rdmap;		/* RDMAP version, reserved, opcode */
@@ -78,14 +78,14 @@ static_assert(sizeof(struct rdmap_read_req) == 28);
  * @opcode:	enum rdmap_opcode
  * @tagged:	tagged buffer model
  * @last:	last segment of its message
- * @hdr_len:	header octets on the wire (14 or 18; 46 for a Read Request)
- * @len:	payload octets after the header (0 for a Read Request)
+ * @hdr_len:	header bytes on the wire (14 or 18; 46 for a Read Request)
+ * @len:	payload bytes after the header (0 for a Read Request)
  * @stag:	tagged: STag; Send with Invalidate: the STag to invalidate
  * @to:		tagged: tagged offset
  * @qn:		untagged: queue number
  * @msn:	untagged: message sequence number
  * @mo:		untagged: message offset
- * @read:	Read Request fields; only its own are filled in
+ * @read:	the fields of a Read Request; not set for other opcodes
  */
 struct ddp_seg {
 	u8 opcode;
@@ -108,8 +108,8 @@ struct ddp_seg {
 };
 
 /**
- * struct rdmap_opcode_row - what an opcode's segments look like
- * @hdr_len:	header octets: 14, 18 or 46 (Read Request with its payload)
+ * struct rdmap_opcode_row - format of an opcode's segments
+ * @hdr_len:	header bytes: 14, 18 or 46 (Read Request with its payload)
  * @tagged:	tagged buffer model
  * @qn:		DDP_QN_*, 0 for tagged opcodes
  * @send:	one of the four Send types
@@ -126,10 +126,10 @@ struct rdmap_opcode_row {
 extern const struct rdmap_opcode_row rdmap_opcodes[RDMAP_OPCODE_MAX];
 
 /**
- * rdmap_hdr_len() - header octets of an opcode's segments
+ * rdmap_hdr_len() - get the header length of an opcode's segments
  * @opcode:	enum rdmap_opcode, below RDMAP_OPCODE_MAX
  *
- * Return: 14, 18 or 46 (Read Request with its payload).
+ * Return: 14, 18 or 46 bytes (Read Request with its payload).
  */
 static inline u32 rdmap_hdr_len(u8 opcode)
 {
@@ -137,10 +137,10 @@ static inline u32 rdmap_hdr_len(u8 opcode)
 }
 
 /**
- * rdmap_is_tagged() - does an opcode use the tagged buffer model?
+ * rdmap_is_tagged() - test for an opcode of the tagged buffer model
  * @opcode:	enum rdmap_opcode, below RDMAP_OPCODE_MAX
  *
- * Return: it does.
+ * Return: true if its segments are tagged.
  */
 static inline bool rdmap_is_tagged(u8 opcode)
 {
@@ -148,23 +148,23 @@ static inline bool rdmap_is_tagged(u8 opcode)
 }
 
 /**
- * rdmap_queue() - the DDP queue of an untagged opcode
+ * rdmap_queue() - get the DDP queue of an untagged opcode
  * @opcode:	enum rdmap_opcode, below RDMAP_OPCODE_MAX
  *
- * Return: DDP_QN_*, 0 for tagged opcodes.
+ * Return: DDP_QN_*, or 0 for tagged opcodes.
  */
 static inline u32 rdmap_queue(u8 opcode)
 {
 	return rdmap_opcodes[opcode].qn;
 }
 
-/* Is it one of the four Send types? */
+/* Return: true for the four Send types. */
 static inline bool rdmap_is_send(u8 opcode)
 {
 	return opcode < RDMAP_OPCODE_MAX && rdmap_opcodes[opcode].send;
 }
 
-/* Does it carry an STag to invalidate? */
+/* Return: true if the segments carry an STag to invalidate. */
 static inline bool rdmap_is_inval(u8 opcode)
 {
 	return opcode < RDMAP_OPCODE_MAX && rdmap_opcodes[opcode].inval;
@@ -172,40 +172,39 @@ static inline bool rdmap_is_inval(u8 opcode)
 
 /**
  * ddp_build() - write a segment header
- * @seg:	what to say; @hdr_len and @len are not read, @tagged and @qn follow
- *		from @opcode
- * @hdr:	room for rdmap_hdr_len() octets
+ * @seg:	the fields; @opcode decides @tagged and @qn, which are not read, and @hdr_len
+ *		and @len are not read either
+ * @hdr:	buffer of at least rdmap_hdr_len() bytes
  *
- * Return: octets written.
+ * Return: number of bytes written.
  */
 u32 ddp_build(const struct ddp_seg *seg, u8 *hdr);
 
 /**
  * ddp_parse() - read and validate a segment header
  * @seg:	filled in
- * @ulpdu:	the first octets of the ULPDU
- * @have:	how many are there: min(ulpdu_len, MPA_RX_HDR_MAX)
+ * @ulpdu:	the first bytes of the ULPDU
+ * @have:	number of bytes at @ulpdu: min(ulpdu_len, MPA_RX_HDR_MAX)
  * @ulpdu_len:	length of the ULPDU
  *
- * Checks what needs no state: versions, opcode, tagged flag and queue number
- * agree with the opcode, the header fits, a Read Request is a single last
- * segment with MO 0, TO + length does not wrap. Reserved bits are ignored.
+ * Makes the checks that need no state: the versions and the opcode are known, the tagged flag
+ * and the queue number agree with the opcode, the header fits, a Read Request is a single last
+ * segment with MO 0, and TO + length does not wrap. Reserved bits are ignored.
  *
- * A segment too short for its headers has no error code of its own in RFC 5040
- * and RFC 5041: it is WIRE_DDP_LOCAL, as hardware reports it. A queue number that
- * exists but is not the opcode's is the opcode's fault (WIRE_RDMAP_OPCODE), for
- * DDP does not know opcodes.
+ * RFC 5040 and RFC 5041 have no error code for a segment that is too short for its headers. It
+ * is reported as WIRE_DDP_LOCAL, as hardware does. A queue number that exists but does not
+ * belong to the opcode is reported as WIRE_RDMAP_OPCODE, because DDP does not know opcodes.
  *
- * Return: WIRE_OK or the error to report; @seg holds what was read up to there.
+ * Return: WIRE_OK or the error to report; @seg then holds the fields read so far.
  */
 enum wire_err ddp_parse(struct ddp_seg *seg, const u8 *ulpdu, u32 have, u32 ulpdu_len);
 
 /**
- * struct ddp_rx - order state of the receiving direction
+ * struct ddp_rx - message order in the receiving direction
  * @msn:	next expected MSN, by queue
  * @mo:		next expected MO, by queue; not 0 inside a message
- * @opcode:	opcode of the untagged message being received on queue 0
- * @open:	inside an untagged message on queue 0
+ * @opcode:	opcode of the message last received, or being received, on queue 0
+ * @open:	a message on queue 0 is not complete
  */
 struct ddp_rx {
 	u32 msn[DDP_QN_MAX];
@@ -214,22 +213,23 @@ struct ddp_rx {
 	bool open;
 };
 
+/* Expect the first message of each queue. */
 void ddp_rx_init(struct ddp_rx *rx);
 
 /**
- * ddp_rx_check() - is this untagged segment the next one of its queue?
+ * ddp_rx_check() - check that an untagged segment is the next one of its queue
  * @rx:		order state, not changed
- * @seg:	a segment ddp_parse() accepted
+ * @seg:	a segment that ddp_parse() accepted
  *
- * Tagged segments always pass. In-order reliable delivery makes any gap in MSN
- * or MO the peer's fault (RFC 5041 section 7.1), and a message keeps its opcode.
+ * Tagged segments always pass. TCP delivers in order, so the peer caused any gap in MSN or MO
+ * (RFC 5041 section 7.1). All segments of a message have the same opcode.
  *
  * Return: WIRE_OK or the error to report.
  */
 enum wire_err ddp_rx_check(const struct ddp_rx *rx, const struct ddp_seg *seg);
 
 /**
- * ddp_rx_accept() - the checked segment was placed: move on
+ * ddp_rx_accept() - advance behind a segment that was checked and placed
  * @rx:		order state
  * @seg:	the segment
  */
@@ -243,11 +243,11 @@ void ddp_rx_accept(struct ddp_rx *rx, const struct ddp_seg *seg);
  * @layer:	TERM_LAYER_*
  * @etype:	error type
  * @code:	error code
- * @has_len:	@seg_len is valid (M bit); the field is there with M or D
+ * @has_len:	@seg_len is valid (M bit); the message has the field with M or D
  * @has_ddp:	@hdr holds the offending DDP header (D bit)
  * @has_rdmap:	@hdr also holds the Read Request payload (R bit)
  * @seg_len:	DDP segment length of the offending segment
- * @hdr_len:	octets in @hdr
+ * @hdr_len:	bytes in @hdr
  * @hdr:	the offending header as it was on the wire
  */
 struct rdmap_term {
@@ -263,48 +263,49 @@ struct rdmap_term {
 };
 
 /**
- * rdmap_term_init() - a Terminate for an error
+ * rdmap_term_init() - fill in the Terminate of an error
  * @term:	filled in
  * @err:	the error
- * @ulpdu:	first octets of the offending ULPDU, NULL when there is none
- * @have:	octets at @ulpdu
- * @ulpdu_len:	its length
+ * @ulpdu:	first bytes of the offending ULPDU, NULL if there is none
+ * @have:	number of bytes at @ulpdu
+ * @ulpdu_len:	length of the ULPDU
  *
- * Decides by the error which headers go along (RFC 5040 section 4.8): none for
- * errors of the LLP, local catastrophes and an unknown DDP version; else length
- * and DDP header, and the Read Request too for a protection error on one. What
- * is not wholly in @have is left out.
+ * The error decides which headers the Terminate contains (RFC 5040 section 4.8): none for errors
+ * of the LLP, local catastrophic errors and an unknown DDP version; else the length and the DDP
+ * header, and also the Read Request for a protection error on one. A header that is not
+ * complete at @ulpdu is left out.
  */
 void rdmap_term_init(struct rdmap_term *term, enum wire_err err, const u8 *ulpdu,
 		     u32 have, u32 ulpdu_len);
 
 /**
- * rdmap_term_build() - the payload that follows the untagged header on queue 2
- * @term:	what to say
- * @buf:	at least RDMAP_TERM_MAX octets
+ * rdmap_term_build() - write the payload of a Terminate
+ * @term:	the Terminate
+ * @buf:	at least RDMAP_TERM_MAX bytes
  *
- * Return: octets written.
+ * Return: number of bytes written.
  */
 u32 rdmap_term_build(const struct rdmap_term *term, u8 *buf);
 
 /**
- * rdmap_term_parse() - read a received Terminate payload
+ * rdmap_term_parse() - read the payload of a received Terminate
  * @term:	filled in
- * @buf:	payload octets
- * @len:	how many
+ * @buf:	payload
+ * @len:	bytes of payload
  *
- * Return: false when it is too short to hold what its flags promise; the control
- * fields are still filled in when 4 octets were there, @has_ddp and @has_rdmap
- * are then clear. Octets behind the promised ones are ignored.
+ * Bytes behind the headers that the flags announce are ignored.
+ *
+ * Return: false if @len is too short for these headers. Then @has_ddp and @has_rdmap are clear,
+ * and the control fields are valid if @len is at least 4.
  */
 bool rdmap_term_parse(struct rdmap_term *term, const u8 *buf, u32 len);
 
 /**
- * rdmap_term_read() - which Read Request does a received Terminate show?
+ * rdmap_term_read() - get the MSN of the Read Request in a received Terminate
  * @term:	the Terminate
- * @msn:	set to that Request's MSN
+ * @msn:	set to the MSN
  *
- * Return: false when it shows none.
+ * Return: false if the Terminate contains no Read Request.
  */
 bool rdmap_term_read(const struct rdmap_term *term, u32 *msn);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The one table of wire errors: what a Terminate says (RFC 5040 section 4.8,
- * RFC 5041 section 8.2, RFC 6581 section 8), what sort of fault it is, by which the
- * driver counts and reports it (rnic_qp_fail()), and what traces call it.
+ * The table of protocol errors: the codes in a Terminate (RFC 5040 section 4.8, RFC 5041
+ * section 8.2, RFC 6581 section 8), the class by which rnic_qp_fail() counts and reports the
+ * error, and the name in traces.
  */
 #include "wire/err.h"
 
@@ -10,7 +10,7 @@
 #define MPA(c, k, n)	{ TERM_LAYER_LLP, TERM_LLP_MPA, c, WIRE_CLASS_##k, n }
 
 static const struct wire_err_row rows[WIRE_ERR_MAX] = {
-	/* Never sent; here so that every value has a name. */
+	/* Never sent. It has a row so that every value has a name. */
 	[WIRE_OK]		= ROW(RDMAP, OPERATION, 0xff, NONE, "ok"),
 
 	[WIRE_MPA_CLOSED]	= MPA(1, BROKEN, "mpa_closed"),

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a peer did wrong, or must be told.
+ * Protocol errors.
  *
- * Two worlds of errors never mix: a local failure is an -errno, a fault on the
- * wire is an enum wire_err. One table (wire/err.c) says for each what its
- * Terminate message carries, what sort of fault it is and what it is called.
+ * A local failure is an -errno, and a protocol error is an enum wire_err. The two are never
+ * mixed. The table in wire/err.c has the Terminate codes, the class and the name of each error.
  */
 #ifndef _WIRE_ERR_H
 #define _WIRE_ERR_H
@@ -33,7 +32,7 @@ enum wire_err {
 	WIRE_OK = 0,
 
 	/* MPA: RFC 5044 section 8, RFC 6581 section 8 */
-	WIRE_MPA_CLOSED,	/* code 1: the TCP connection is gone */
+	WIRE_MPA_CLOSED,	/* code 1: TCP connection closed, terminated or lost */
 	WIRE_MPA_CRC,		/* code 2: CRC mismatch */
 	WIRE_MPA_MARKER,	/* code 3: Marker and length chain disagree; bad length */
 	WIRE_MPA_FRAME,		/* code 4: invalid startup frame */
@@ -78,17 +77,16 @@ enum wire_err {
 };
 
 /**
- * enum wire_class - what sort of fault an error is
- * @WIRE_CLASS_NONE:	none
- * @WIRE_CLASS_CRC:	bytes changed on their way
- * @WIRE_CLASS_FRAMING:	nobody can tell where the next FPDU begins
- * @WIRE_CLASS_ACCESS:	an STag, a range or a right that the peer does not have
- * @WIRE_CLASS_REQUEST:	a header that is not legal, or not now, or wants too much
- * @WIRE_CLASS_BROKEN:	a startup that failed, or an end that broke down
- * @WIRE_CLASSES:	how many
+ * enum wire_class - class of an error
+ * @WIRE_CLASS_NONE:	no error
+ * @WIRE_CLASS_CRC:	the CRC is wrong
+ * @WIRE_CLASS_FRAMING:	a Marker or a length is wrong, so the next FPDU cannot be found
+ * @WIRE_CLASS_ACCESS:	the peer may not access an STag or a range, or lacks a right
+ * @WIRE_CLASS_REQUEST:	a header is invalid, out of order, or asks for too much
+ * @WIRE_CLASS_BROKEN:	the startup failed, or a local error ends the connection
+ * @WIRE_CLASSES:	number of classes
  *
- * The engine only knows the class. The driver counts an error and reports it to the
- * consumer by its class.
+ * The driver decides by the class which counter it increments and which event it raises.
  */
 enum wire_class {
 	WIRE_CLASS_NONE,
@@ -101,12 +99,12 @@ enum wire_class {
 };
 
 /**
- * struct wire_err_row - what one error is
+ * struct wire_err_row - a row of the table of errors
  * @layer:	Terminate layer
  * @etype:	Terminate error type
  * @code:	Terminate error code
  * @class:	enum wire_class
- * @name:	short name for traces and tests, lower case, underscores
+ * @name:	short name for traces and tests
  */
 struct wire_err_row {
 	u8 layer;
@@ -117,20 +115,20 @@ struct wire_err_row {
 };
 
 /**
- * wire_err_row() - look an error up
- * @err:	any value; one out of range gives the row of WIRE_RDMAP_UNSPECIFIED
+ * wire_err_row() - get the row of an error
+ * @err:	the error; a value out of range gets the row of WIRE_RDMAP_UNSPECIFIED
  *
- * Return: the table row, never NULL.
+ * Return: the row, never NULL.
  */
 const struct wire_err_row *wire_err_row(enum wire_err err);
 
 /**
- * wire_err_name() - what the error of a Terminate is called
+ * wire_err_name() - get the name of the error in a Terminate
  * @layer:	Terminate layer
  * @etype:	Terminate error type
  * @code:	Terminate error code
  *
- * Return: the name in the table, or "unknown", because a peer may send any number.
+ * Return: the name, or "unknown" if no row has these codes. A peer may send any codes.
  */
 const char *wire_err_name(u8 layer, u8 etype, u8 code);
 

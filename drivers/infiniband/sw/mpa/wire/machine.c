@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The startup machine: one row for each state and what can happen in it.
+ * The startup machine: a row for each event that has a meaning in a state.
  *
- * A startup that goes wrong ends in one of three ways, by what the peer can
- * still understand:
+ * The way a failed startup ends depends on what the peer can still understand:
  *
- *	before the frames are through	TCP is closed (ERR-07, ERR-17, NEG-22)
- *	the Reply is still ours to send	it rejects, then TCP is closed (NEG-23)
- *	FPDUs may be sent by us		a Terminate, code 5 to 7 (P2P-17, P2P-35,
- *					P2P-41), then TCP is closed
+ *	frames not yet exchanged	close TCP (ERR-07, ERR-17, NEG-22)
+ *	our Reply not yet sent		send a rejecting Reply, then close TCP (NEG-23)
+ *	we may send FPDUs		send a Terminate, code 5 to 7 (P2P-17, P2P-35, P2P-41),
+ *					then close TCP
  */
 #include <linux/bits.h>
 #include <linux/stddef.h>
@@ -18,7 +17,7 @@
 #define DO(action)	BIT(MPA_DO_##action)
 #define TO(state, do)	{ .actions = (do), .next = MPA_##state }
 
-/* A row that is not empty has an action, or leads elsewhere than to state 0. */
+/* Each row has an action or a next state other than 0, which tells it from an empty one. */
 static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 	[MPA_CONNECTING] = {
 		[MPA_ON_TCP_UP]		= TO(WAIT_REPLY, DO(REQUEST)),
@@ -43,10 +42,10 @@ static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 	},
 	[MPA_WAIT_REQUEST] = {
 		[MPA_ON_CLOSED]		= TO(DONE, 0),
-		[MPA_ON_OCTETS]		= TO(DONE, 0),
+		[MPA_ON_BYTES]		= TO(DONE, 0),
 		[MPA_ON_BAD_FRAME]	= TO(DONE, 0),
 		[MPA_ON_REQUEST]	= TO(WAIT_CONSUMER, DO(ASK)),
-		/* The consumer could not be asked. */
+		/* MPA_DO_ASK failed. */
 		[MPA_ON_LOCAL_ERROR]	= TO(LINGER, DO(REJECT)),
 		[MPA_ON_TIME_OVER]	= TO(DONE, 0),
 		[MPA_ON_CONSUMER_GONE]	= TO(DONE, 0),
@@ -55,7 +54,7 @@ static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 	},
 	[MPA_WAIT_CONSUMER] = {
 		[MPA_ON_CLOSED]		= TO(DONE, 0),
-		[MPA_ON_OCTETS]		= TO(DONE, 0),
+		[MPA_ON_BYTES]		= TO(DONE, 0),
 		[MPA_ON_ACCEPT]		= TO(OPERATING, DO(ATTACH) | DO(TELL) | DO(REPLY)),
 		[MPA_ON_ACCEPT_RTR]	= TO(WAIT_RTR, DO(ATTACH) | DO(TELL) | DO(REPLY)),
 		[MPA_ON_REJECT]		= TO(LINGER, DO(REJECT)),
@@ -64,7 +63,7 @@ static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 		[MPA_ON_CONSUMER_GONE]	= TO(DONE, 0),
 		[MPA_ON_DEVICE_GONE]	= TO(DONE, 0),
 	},
-	/* The consumer was told already, so only the queue pair can end it. */
+	/* The consumer knows the connection already, so only the queue pair can end it. */
 	[MPA_WAIT_RTR] = {
 		[MPA_ON_RTR]		= TO(OPERATING, DO(OPEN)),
 		[MPA_ON_CLOSED]		= TO(OPERATING, DO(LOSE)),
@@ -73,7 +72,7 @@ static const struct mpa_step table[MPA_STATES][MPA_EVENTS] = {
 		[MPA_ON_CONSUMER_GONE]	= TO(OPERATING, DO(LOSE)),
 		[MPA_ON_DEVICE_GONE]	= TO(OPERATING, DO(LOSE)),
 	},
-	/* All else is the queue pair's, its deadline too. */
+	/* The queue pair handles all other events, and the deadline. */
 	[MPA_OPERATING] = {
 		[MPA_ON_ENDED]		= TO(LINGER, DO(CLOSE)),
 	},

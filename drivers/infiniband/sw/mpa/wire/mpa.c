@@ -2,19 +2,18 @@
 /*
  * MPA framing (RFC 5044 sections 4 to 6).
  *
- * An FPDU is ULPDU_Length, ULPDU, PAD and CRC; with Markers on, 4 more octets
- * stand at every stream position that is a multiple of 512. All fields begin at
- * multiples of 4 from SeqStart, so a Marker can stand before the length, inside
- * the ULPDU and between PAD and CRC, but splits neither length nor CRC (FRM-17).
- * A Marker before the length belongs to the FPDU that follows it (MRK-12).
+ * An FPDU consists of ULPDU_Length, ULPDU, PAD and CRC. With Markers, each stream position that is
+ * a multiple of 512 has 4 more bytes. The length and the CRC begin at multiples of 4 from
+ * SeqStart. So a Marker may precede the length, interrupt the ULPDU or lie between PAD and CRC,
+ * but it never splits the length or the CRC (FRM-17). A Marker before the length belongs to the
+ * FPDU behind it (MRK-12).
  *
- * Sending: the caller writes the ULPDU straight into the FPDU's buffer, we step
- * over the Markers; one CRC run over the whole buffer ends it.
+ * Sending: the caller writes the ULPDU into the buffer of the FPDU, and mpa_tx_at() inserts the
+ * Markers. mpa_tx_end() computes the CRC over the whole buffer.
  *
- * Receiving: two passes over the octets at hand, both forward: one CRC run over
- * all that is covered, Markers included, and one walk from Marker to Marker that
- * checks them and keeps the head of the ULPDU. Where the walk stands follows
- * from @seen alone, so there is no second counter to disagree with it.
+ * Receiving: mpa_rx_feed() makes two passes over the bytes. The first updates the CRC, which
+ * covers the Markers too. The second goes from Marker to Marker, checks them and keeps the first
+ * bytes of the ULPDU. @seen alone determines its position in the FPDU.
  */
 #include <linux/types.h>
 #include <linux/string.h>
@@ -25,19 +24,19 @@
 #include "wire/mpa.h"
 
 #define MARKER_MASK	(MPA_MARKER_SPACING - 1)
-/* Octets between two Markers. */
+/* Bytes between two Markers */
 #define MARKER_GAP	(MPA_MARKER_SPACING - MPA_MARKER_SIZE)
 #define CRC_SEED	0xffffffff
 /* The low bits of FPDUPTR do not count (MRK-07). */
 #define FPDUPTR_MASK	0xfffc
 
-/* Octets from @pos to the next Marker position, 0 on one. */
+/* Return: bytes from @pos to the next position of a Marker, 0 if @pos is one. */
 static u32 to_marker(u32 pos)
 {
 	return -pos & MARKER_MASK;
 }
 
-/* MRK-19, D.2 */
+/* MRK-19, RFC 5044 appendix D.2 */
 u32 mpa_markers_in(u32 pos, u32 size)
 {
 	u32 first = to_marker(pos);
@@ -57,7 +56,7 @@ u32 mpa_mulpdu(u32 emss, bool markers)
 	return min_t(u32, emss - overhead, MPA_ULPDU_MAX);
 }
 
-/* Behind @first, every 512 octets begun cost a Marker. */
+/* Each 512 bytes behind @first, and the rest of them, begin with a Marker. */
 u32 mpa_room_without_markers(u32 pos, u32 room)
 {
 	u32 first = to_marker(pos);
@@ -74,7 +73,7 @@ static bool tx_marker_due(const struct mpa_tx *tx)
 	return tx->markers && !to_marker(tx->pos + tx->fill);
 }
 
-/* Reserved 0, then the distance to ULPDU_Length (MRK-04 to MRK-06). */
+/* Write 16 bits of zero and the distance to ULPDU_Length (MRK-04 to MRK-06). */
 static void tx_marker(struct mpa_tx *tx, u32 fpduptr)
 {
 	put_unaligned_be32(fpduptr, tx->buf + tx->fill);
@@ -139,7 +138,7 @@ u32 mpa_tx_end(struct mpa_tx *tx)
 	tx_marker_if_due(tx);			/* MRK-17 */
 	if (tx->crc)
 		crc = ~crc32c(CRC_SEED, tx->buf, tx->fill);
-	/* Least significant octet first (CRC-13). */
+	/* Least significant byte first (CRC-13). */
 	put_unaligned_le32(crc, tx->buf + tx->fill);
 	tx->fill += MPA_CRC_SIZE;
 	tx->pos += tx->fill;
@@ -190,7 +189,7 @@ static bool rx_complete(const struct mpa_rx *rx)
 	return rx->size && rx->seen == rx->size;
 }
 
-/* Offset where the stage we are in ends: length known, CRC field, all. */
+/* Return: offset of the end of the current stage: ULPDU_Length, all before the CRC, or the CRC. */
 static u32 rx_stage_end(const struct mpa_rx *rx)
 {
 	u32 crc_at = rx->size - MPA_CRC_SIZE;
@@ -201,9 +200,8 @@ static u32 rx_stage_end(const struct mpa_rx *rx)
 }
 
 /*
- * The Marker whose last octet was just gathered. What it says is trusted no
- * more than the rest: a disagreement is only noted, the CRC decides whether the
- * peer really sent it (ERR-03). Reserved is not looked at (MRK-05).
+ * Check a Marker that is complete in @field. A wrong FPDUPTR is only noted here, because the CRC
+ * decides whether the peer sent it (ERR-03). The reserved bits are ignored (MRK-05).
  */
 static void rx_marker(struct mpa_rx *rx, u32 at)
 {
@@ -213,7 +211,7 @@ static void rx_marker(struct mpa_rx *rx, u32 at)
 		rx->astray = true;
 }
 
-/* Octets of the length field, of the ULPDU, or PAD. */
+/* Take bytes of the length field, of the ULPDU, or of PAD. */
 static void rx_content(struct mpa_rx *rx, const u8 *data, u32 len)
 {
 	u32 keep = min_t(u32, rx->ulpdu_len, MPA_RX_HDR_MAX) - rx->hdr_len;
@@ -227,7 +225,7 @@ static void rx_content(struct mpa_rx *rx, const u8 *data, u32 len)
 	rx->hdr_len += len;
 }
 
-/* One run of octets that is all Marker or all content. */
+/* Take bytes up to the next border between a Marker and content. Return: number of bytes taken. */
 static u32 rx_run(struct mpa_rx *rx, const u8 *data, u32 len)
 {
 	u32 grid = (rx->pos + rx->seen) & MARKER_MASK;
@@ -247,7 +245,7 @@ static u32 rx_run(struct mpa_rx *rx, const u8 *data, u32 len)
 	return len;
 }
 
-/* Octets the CRC covers: all before its field (CRC-14 to CRC-17). */
+/* Take bytes that the CRC covers: all before its field (CRC-14 to CRC-17). */
 static void rx_covered(struct mpa_rx *rx, const u8 *data, u32 len)
 {
 	u32 n;
@@ -258,7 +256,7 @@ static void rx_covered(struct mpa_rx *rx, const u8 *data, u32 len)
 		n = rx_run(rx, data, len);
 }
 
-/* ULPDU_Length is known: so is the end of the FPDU (GAP-01, GAP-02). */
+/* ULPDU_Length is complete: check it, and compute the end of the FPDU (GAP-01, GAP-02). */
 static void rx_length(struct mpa_rx *rx)
 {
 	u32 len = get_unaligned_be16(rx->field);
@@ -277,7 +275,7 @@ static void rx_crc(struct mpa_rx *rx, const u8 *data, u32 len)
 	rx->seen += len;
 }
 
-/* The last octet is here: a bad CRC outweighs a bad Marker (ERR-03, GAP-14). */
+/* The FPDU is complete: report a bad CRC rather than a bad Marker (ERR-03, GAP-14). */
 static void rx_judge(struct mpa_rx *rx)
 {
 	if (rx->crc && get_unaligned_le32(rx->field) != ~rx->run)
@@ -300,7 +298,11 @@ static void rx_stage(struct mpa_rx *rx, const u8 *data, u32 len, u32 end)
 		rx_judge(rx);
 }
 
-/* Most FPDUs have no Markers and are at hand whole: what the stages do, at once. */
+/*
+ * Fast path: verify an FPDU that has no Markers and is complete in @data.
+ *
+ * Return: false if it is not such an FPDU; then nothing was done.
+ */
 static bool rx_at_once(struct mpa_rx *rx, const u8 *data, u32 len)
 {
 	u32 ulpdu_len, size;

@@ -2,11 +2,11 @@
 /*
  * MPA framing (RFC 5044 sections 4 to 6): FPDUs, Markers, CRC, MULPDU.
  *
- * Pure: octets and decisions. Positions are stream positions: octets since
- * SeqStart, the first octet after the last startup frame of that direction,
- * modulo 2^32.
+ * A stream position is the number of bytes since SeqStart, modulo 2^32. SeqStart is the first
+ * byte behind the last startup frame of a direction.
  *
- * Few ask for Markers. What is asked for each FPDU is short without them, and in line.
+ * Few peers ask for Markers. The functions that run for each FPDU are inline and short without
+ * them.
  */
 #ifndef _WIRE_MPA_H
 #define _WIRE_MPA_H
@@ -22,32 +22,32 @@
 #define MPA_MARKER_SPACING	512
 #define MPA_MULPDU_MIN		128
 #define MPA_ULPDU_MAX		64768
-/* Smallest FPDU without Markers: length, one octet, PAD, CRC (FRM-08). */
+/* Smallest FPDU without Markers: length, one byte of ULPDU, PAD, CRC (FRM-08). */
 #define MPA_FPDU_MIN		8
-/* Largest FPDU on the wire: 64768 octets with 128 Markers (vector B18). */
+/* Largest FPDU on the wire: 64768 bytes with 128 Markers (vector B18). */
 #define MPA_FPDU_MAX		65288
-/* ULPDU octets the receiver keeps for the header parser: a whole Terminate. */
+/* ULPDU bytes that the receiver keeps for the header parser: room for a whole Terminate */
 #define MPA_RX_HDR_MAX		72
 
 /**
- * mpa_mulpdu() - the largest ULPDU for a segment size (SEG-01 to SEG-04)
- * @emss:	effective maximum segment size, octets
- * @markers:	the outgoing direction carries Markers (the peer's M bit)
+ * mpa_mulpdu() - compute the largest ULPDU for a segment size (SEG-01 to SEG-04)
+ * @emss:	effective maximum segment size in bytes
+ * @markers:	Markers are inserted in the outgoing direction (the peer's M bit)
  *
  * Return: MULPDU, 128 to 64768.
  */
 u32 mpa_mulpdu(u32 emss, bool markers);
 
-/* Octets that Markers take in an FPDU of @size octets without them, at @pos. */
+/* Return: bytes that Markers add to an FPDU at @pos that has @size bytes without them. */
 u32 mpa_markers_in(u32 pos, u32 size);
 
 /**
- * mpa_fpdu_size() - octets an FPDU takes on the wire
- * @pos:	stream position of its first octet
+ * mpa_fpdu_size() - compute the size of an FPDU on the wire
+ * @pos:	stream position of its first byte
  * @ulpdu_len:	ULPDU length, 1 to MPA_ULPDU_MAX
  * @markers:	Markers are inserted in this direction
  *
- * Return: size with Markers, PAD and CRC.
+ * Return: bytes, with Markers, PAD and CRC.
  */
 static inline u32 mpa_fpdu_size(u32 pos, u32 ulpdu_len, bool markers)
 {
@@ -56,16 +56,16 @@ static inline u32 mpa_fpdu_size(u32 pos, u32 ulpdu_len, bool markers)
 	return markers ? size + mpa_markers_in(pos, size) : size;
 }
 
-/* @room octets at @pos, but for the Markers there. */
+/* Return: what is left of @room bytes at @pos without the bytes of the Markers there. */
 u32 mpa_room_without_markers(u32 pos, u32 room);
 
 /**
- * mpa_ulpdu_fit() - the largest ULPDU whose FPDU fits (SEG-06, appendix D.3)
- * @pos:	stream position of the FPDU's first octet
- * @room:	octets available
+ * mpa_ulpdu_fit() - compute the largest ULPDU whose FPDU fits (SEG-06, appendix D.3)
+ * @pos:	stream position of the FPDU's first byte
+ * @room:	bytes available
  * @markers:	Markers are inserted in this direction
  *
- * Return: largest ULPDU length (at most MPA_ULPDU_MAX), 0 if not even 1 fits.
+ * Return: ULPDU length, at most MPA_ULPDU_MAX; 0 if no FPDU fits.
  */
 static inline u32 mpa_ulpdu_fit(u32 pos, u32 room, bool markers)
 {
@@ -80,30 +80,30 @@ static inline u32 mpa_ulpdu_fit(u32 pos, u32 room, bool markers)
 /*
  * Sender.
  *
- * One FPDU is encoded into a contiguous buffer of mpa_fpdu_size() octets:
+ * The caller encodes an FPDU into a contiguous buffer of mpa_fpdu_size() bytes:
  *
  *	mpa_tx_begin(tx, buf, ulpdu_len);
  *	mpa_tx_put(tx, &header, header_len);
  *	while (payload_left) {
  *		at = mpa_tx_at(tx, &room);
  *		n = min(payload_left, room);
- *		... write n octets to at ...
+ *		... write n bytes to at ...
  *		mpa_tx_wrote(tx, n);
  *	}
  *	size = mpa_tx_end(tx);
  *
- * so the payload is copied once, straight to its final place.
+ * So the payload is copied once, to its final place.
  */
 
 /**
  * struct mpa_tx - sending direction of a connection
- * @pos:	stream position of the next FPDU's first octet
- * @markers:	insert Markers (the peer asked for them)
+ * @pos:	stream position of the next FPDU's first byte
+ * @markers:	insert Markers, because the peer asked for them
  * @crc:	compute CRCs; else the field is sent as zero
- * @buf:	the FPDU being encoded, its first octet
- * @fill:	octets written to @buf, Markers included
+ * @buf:	first byte of the FPDU being encoded
+ * @fill:	bytes written to @buf, Markers included
  * @start:	offset in @buf of the ULPDU_Length field (0, or 4 after a Marker)
- * @left:	ULPDU octets still to be written
+ * @left:	ULPDU bytes still to be written
  */
 struct mpa_tx {
 	u32 pos;
@@ -116,7 +116,7 @@ struct mpa_tx {
 };
 
 /**
- * mpa_tx_init() - a direction of the stream begins
+ * mpa_tx_init() - initialise at SeqStart
  * @tx:		state
  * @markers:	insert Markers
  * @crc:	send CRC32C, else zeros
@@ -126,28 +126,28 @@ void mpa_tx_init(struct mpa_tx *tx, bool markers, bool crc);
 /**
  * mpa_tx_begin() - begin an FPDU
  * @tx:		state, between two FPDUs
- * @buf:	room for mpa_fpdu_size() octets
- * @ulpdu_len:	octets that will be written
+ * @buf:	buffer of at least mpa_fpdu_size() bytes
+ * @ulpdu_len:	bytes of ULPDU that the caller will write
  */
 void mpa_tx_begin(struct mpa_tx *tx, u8 *buf, u32 ulpdu_len);
 
 /**
- * mpa_tx_put() - write octets of the ULPDU
+ * mpa_tx_put() - write bytes of the ULPDU
  * @tx:		state, within an FPDU
- * @data:	the next octets
- * @len:	their number; what would go beyond @ulpdu_len is left out
+ * @data:	the next bytes
+ * @len:	number of bytes; bytes beyond @ulpdu_len are left out
  */
 void mpa_tx_put(struct mpa_tx *tx, const void *data, u32 len);
 
-/* Write a Marker if one is due. Return: ULPDU octets before the next. */
+/* Write a Marker if one is due. Return: ULPDU bytes before the next one. */
 u32 mpa_tx_step(struct mpa_tx *tx);
 
 /**
- * mpa_tx_at() - where the next ULPDU octets go
- * @tx:		sending direction, an FPDU begun
- * @room:	set to how many may be written there before the next Marker
+ * mpa_tx_at() - get the place of the next ULPDU bytes
+ * @tx:		state, within an FPDU
+ * @room:	set to the number of bytes that fit there before the next Marker
  *
- * A due Marker is written first, so the address is final.
+ * Writes a Marker first if one is due.
  *
  * Return: the address.
  */
@@ -157,7 +157,7 @@ static inline u8 *mpa_tx_at(struct mpa_tx *tx, u32 *room)
 	return tx->buf + tx->fill;
 }
 
-/* @len octets were written at mpa_tx_at(). */
+/* Advance over @len bytes that the caller wrote at mpa_tx_at(). */
 static inline void mpa_tx_wrote(struct mpa_tx *tx, u32 len)
 {
 	tx->fill += len;
@@ -165,37 +165,36 @@ static inline void mpa_tx_wrote(struct mpa_tx *tx, u32 len)
 }
 
 /**
- * mpa_tx_end() - finish the FPDU: PAD, a Marker if one is due, CRC
- * @tx:		sending direction, every ULPDU octet written
+ * mpa_tx_end() - finish an FPDU: write PAD, a Marker if one is due, and the CRC
+ * @tx:		state, all ULPDU bytes written
  *
  * Advances @tx->pos.
  *
- * Return: octets of the FPDU, equal to mpa_fpdu_size() at its position.
+ * Return: bytes of the FPDU, equal to mpa_fpdu_size() at its position.
  */
 u32 mpa_tx_end(struct mpa_tx *tx);
 
 /*
  * Receiver.
  *
- * Verification runs ahead of consumption: mpa_rx_feed() takes the stream in
- * pieces of any size as they arrive, checks framing, Markers and CRC (each
- * octet once, RCV-28) and keeps the first ULPDU octets for the header parser.
- * Only when it reports a whole valid FPDU may the caller place anything
- * (RCV-01); mpa_ulpdu_span() then tells where in those octets the ULPDU lies.
+ * mpa_rx_feed() takes pieces of the stream of any size. It checks framing, Markers and CRC, each
+ * byte once (RCV-28), and keeps the first ULPDU bytes for the header parser. The caller must not
+ * place payload before mpa_rx_feed() reports a complete valid FPDU (RCV-01). mpa_ulpdu_span()
+ * then finds the ULPDU in those bytes.
  */
 
 /**
  * struct mpa_rx - receiving direction of a connection
- * @pos:	stream position of the first octet of the current FPDU (its leading
- *		Marker if it has one)
- * @markers:	Markers are expected (we asked for them)
+ * @pos:	stream position of the first byte of the current FPDU, which is a Marker if the
+ *		FPDU begins with one
+ * @markers:	Markers are expected, because we asked for them
  * @crc:	CRCs are checked
  * @failed:	the error that ended this direction; sticky (ERR-09)
- * @seen:	wire octets of the current FPDU fed so far
- * @size:	wire octets of the current FPDU, 0 while its length is unknown
+ * @seen:	wire bytes of the current FPDU fed so far
+ * @size:	wire bytes of the current FPDU, 0 while its length is unknown
  * @ulpdu_len:	ULPDU_Length of the current FPDU, valid when @size is not 0
- * @hdr_len:	octets in @hdr
- * @hdr:	the first ULPDU octets
+ * @hdr_len:	bytes in @hdr
+ * @hdr:	the first ULPDU bytes
  */
 struct mpa_rx {
 	u32 pos;
@@ -211,14 +210,14 @@ struct mpa_rx {
 	u32 run;		/* running CRC */
 	u32 start;		/* offset of ULPDU_Length: 0, or 4 after a Marker */
 	bool astray;		/* a Marker of this FPDU points elsewhere */
-	u8 field[4];		/* length, Marker or CRC octets being gathered */
+	u8 field[4];		/* length, Marker or CRC bytes being gathered */
 };
 
 /**
- * enum mpa_rx_verdict - what mpa_rx_feed() found
- * @MPA_RX_MORE:	all octets taken, the FPDU is not complete
- * @MPA_RX_FPDU:	a complete, valid FPDU ends at @used; call mpa_rx_next()
- * @MPA_RX_FAILED:	the stream is broken, see @failed; nothing more is taken
+ * enum mpa_rx_verdict - result of mpa_rx_feed()
+ * @MPA_RX_MORE:	all bytes were taken, and the FPDU is not complete
+ * @MPA_RX_FPDU:	a complete valid FPDU ends at @used; call mpa_rx_next()
+ * @MPA_RX_FAILED:	the stream is invalid, see @failed; no more bytes are taken
  */
 enum mpa_rx_verdict {
 	MPA_RX_MORE,
@@ -227,38 +226,38 @@ enum mpa_rx_verdict {
 };
 
 /**
- * mpa_rx_init_at() - a receiver for FPDUs from the middle of a stream
+ * mpa_rx_init_at() - initialise in the middle of a stream
  * @rx:		receiving direction
- * @pos:	stream position of an FPDU's first octet
+ * @pos:	stream position of an FPDU's first byte
  * @markers:	Markers are expected
  * @crc:	CRCs are checked
  */
 void mpa_rx_init_at(struct mpa_rx *rx, u32 pos, bool markers, bool crc);
-/* The same from SeqStart. */
+/* Initialise at SeqStart. */
 void mpa_rx_init(struct mpa_rx *rx, bool markers, bool crc);
 
 /**
- * mpa_rx_feed() - verify the next stream octets
+ * mpa_rx_feed() - verify the next bytes of the stream
  * @rx:		receiving direction
- * @data:	octets that follow those fed before
- * @len:	how many, 0 or more
- * @used:	set to how many of them belong to the current FPDU
+ * @data:	bytes that follow those fed before
+ * @len:	number of bytes, 0 or more
+ * @used:	set to the number of them that belong to the current FPDU
  *
  * Return: the verdict.
  */
 enum mpa_rx_verdict mpa_rx_feed(struct mpa_rx *rx, const u8 *data, u32 len, u32 *used);
 
 /**
- * mpa_rx_next() - the caller is done with a complete FPDU, go on to the next
+ * mpa_rx_next() - advance to the next FPDU
  * @rx:		receiving direction after MPA_RX_FPDU
  */
 void mpa_rx_next(struct mpa_rx *rx);
 
 /**
- * mpa_rx_missing() - octets that must still arrive for the current FPDU
+ * mpa_rx_missing() - count the bytes that the current FPDU lacks
  * @rx:		receiving direction
  *
- * Return: at least 1; a lower bound while the length is unknown.
+ * Return: number of bytes, at least 1; a lower bound while the length is unknown.
  */
 static inline u32 mpa_rx_missing(const struct mpa_rx *rx)
 {
@@ -267,16 +266,16 @@ static inline u32 mpa_rx_missing(const struct mpa_rx *rx)
 	return max_t(u32, size - rx->seen, 1);
 }
 
-/* Leave the Markers before @wire_off out. Return: octets before the next, @left at most. */
+/* Add the Markers before @wire_off to it. Return: bytes before the next Marker, at most @left. */
 u32 mpa_rx_step(const struct mpa_rx *rx, u32 *wire_off, u32 left);
 
 /**
- * mpa_ulpdu_span() - where ULPDU octets of a received FPDU lie on the wire
+ * mpa_ulpdu_span() - find ULPDU bytes of a received FPDU on the wire
  * @rx:		receiving direction holding a complete FPDU
  * @off:	offset in the ULPDU
- * @wire_off:	set to the offset of that octet from the FPDU's first wire octet
+ * @wire_off:	set to the offset of that byte from the FPDU's first wire byte
  *
- * Return: ULPDU octets that follow there without a Marker between them.
+ * Return: number of ULPDU bytes there before the next Marker or the end of the ULPDU.
  */
 static inline u32 mpa_ulpdu_span(const struct mpa_rx *rx, u32 off, u32 *wire_off)
 {

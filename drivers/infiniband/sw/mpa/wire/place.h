@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Data Placement (RFC 5041 section 5.3): payload bytes to memory that a program reads
- * at the same time, because it polls the last byte of its buffer, or words inside it.
+ * Data Placement (RFC 5041 section 5.3): write payload to memory that a program reads at the same
+ * time, because it polls the last byte of its buffer, or words inside it.
  *
- * A piece of memory is written from its first byte to its last. memcpy() may not be used
- * here, because it promises nothing of what follows: it stores the end first, or twice,
- * as it likes.
+ * A piece of memory is written from its first byte to its last, with these guarantees:
  *
- * - Every byte is stored once. The program may write to a byte as soon as it saw it.
- * - An aligned word of 2, 4 or 8 bytes inside the piece is stored by one store, also when
- *   its bytes come from several places. The program may use such a word as a flag.
- * - The last byte is stored after everything before it, of this piece and of all earlier
- *   ones, behind a write barrier.
+ * - Each byte is stored once, so the program may overwrite a byte as soon as it has seen it.
+ * - An aligned word of 2, 4 or 8 bytes inside the piece is stored at once, even if its bytes come
+ *   from several buffers, so the program may use it as a flag.
+ * - A write barrier precedes the store of the last byte, so all bytes before it, of this piece
+ *   and of earlier ones, are visible first.
  *
- * The word that was begun last is held back until its other bytes are there, or the end.
+ * memcpy() gives none of them, because it may store the end first, or a byte twice.
+ *
+ * The last word is not stored before all its bytes are there, or the piece ends.
  */
 #ifndef _WIRE_PLACE_H
 #define _WIRE_PLACE_H
@@ -26,17 +26,17 @@
 
 #define DDP_PLACE_WORD	8
 
-/* The unit test replaces these two by a record of what was stored, in order. */
+/* The unit test replaces these two, to record the stores and their order. */
 #ifndef ddp_place_store
 #define ddp_place_store(to, value)	WRITE_ONCE(*(to), value)
 #define ddp_place_order()		smp_wmb() /* pairs with a program that polls */
 #endif
 
 /**
- * struct ddp_place - payload on its way to one piece of memory
- * @to:		where the next store goes: an aligned word, or the beginning of the piece
+ * struct ddp_place - state of writing a piece of memory
+ * @to:		address of the next store: an aligned word, or the beginning of the piece
  * @held:	bytes in @word
- * @word:	the bytes for @to that came so far
+ * @word:	bytes for @to that are not stored yet
  */
 struct ddp_place {
 	u8 *to;
@@ -44,13 +44,13 @@ struct ddp_place {
 	u8 word[DDP_PLACE_WORD];
 };
 
-/* Bytes from @to to the end of the aligned word that it is in. */
+/* Return: bytes from @to to the end of its aligned word. */
 static inline u32 ddp_place_room(const u8 *to)
 {
 	return DDP_PLACE_WORD - ((unsigned long)to & (DDP_PLACE_WORD - 1));
 }
 
-/* One aligned store. */
+/* Store @size bytes at once; @to is aligned to @size. */
 static inline void ddp_place_one(u8 *to, const u8 *from, u32 size)
 {
 	u16 v16;
@@ -75,7 +75,10 @@ static inline void ddp_place_one(u8 *to, const u8 *from, u32 size)
 	}
 }
 
-/* The bytes held, which are of one aligned word: as few stores as can be, the last in order. */
+/*
+ * Store the held bytes, which belong to one aligned word, by as few stores as possible. A write
+ * barrier precedes the last of them.
+ */
 static inline void ddp_place_held(struct ddp_place *p)
 {
 	const u8 *from = p->word;
@@ -83,8 +86,8 @@ static inline void ddp_place_held(struct ddp_place *p)
 
 	while (p->held) {
 		size = ddp_place_room(p->to);
-		size &= -size; /* the largest that is aligned here, */
-		while (size > p->held) /* and does not go too far */
+		size &= -size; /* the largest that is aligned here */
+		while (size > p->held)
 			size /= 2;
 		if (size == p->held)
 			ddp_place_order();
@@ -95,7 +98,7 @@ static inline void ddp_place_held(struct ddp_place *p)
 	}
 }
 
-/* Whole words; four at a time, because a processor stores them faster than it counts. */
+/* Store whole words. The loop is unrolled, because stores are cheaper than its counting. */
 static inline void ddp_place_words(u8 *to, const u8 *from, u32 len)
 {
 	for (; len >= 4 * DDP_PLACE_WORD; len -= 4 * DDP_PLACE_WORD) {
@@ -114,8 +117,8 @@ static inline void ddp_place_words(u8 *to, const u8 *from, u32 len)
 }
 
 /**
- * ddp_place_begin() - begin with a piece of memory
- * @p:	the placement
+ * ddp_place_begin() - begin a piece of memory
+ * @p:	state
  * @to:	first byte of the piece
  */
 static inline void ddp_place_begin(struct ddp_place *p, void *to)
@@ -125,10 +128,10 @@ static inline void ddp_place_begin(struct ddp_place *p, void *to)
 }
 
 /**
- * ddp_place_add() - the next bytes
- * @p:		the placement
+ * ddp_place_add() - write the next bytes
+ * @p:		state
  * @from:	the bytes
- * @len:	how many, also 0
+ * @len:	number of bytes, may be 0
  */
 static inline void ddp_place_add(struct ddp_place *p, const u8 *from, u32 len)
 {
@@ -138,7 +141,7 @@ static inline void ddp_place_add(struct ddp_place *p, const u8 *from, u32 len)
 		if (p->held == ddp_place_room(p->to))
 			ddp_place_held(p);
 		if (!p->held && len > DDP_PLACE_WORD && ddp_place_room(p->to) == DDP_PLACE_WORD) {
-			/* All but the last word, which may be the last of the piece. */
+			/* Keep the last word, because it may be the last of the piece. */
 			n = (len - 1) & -DDP_PLACE_WORD;
 			ddp_place_words(p->to, from, n);
 			p->to += n;
@@ -153,8 +156,8 @@ static inline void ddp_place_add(struct ddp_place *p, const u8 *from, u32 len)
 }
 
 /**
- * ddp_place_end() - the piece ends here
- * @p:	the placement; may begin another
+ * ddp_place_end() - store the last bytes of the piece
+ * @p:	state; may begin another piece then
  */
 static inline void ddp_place_end(struct ddp_place *p)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP (RFC 5040): what each opcode looks like, and the Terminate message.
+ * RDMAP (RFC 5040): the format of each opcode, and the Terminate message.
  *
  * Terminate payload (section 4.8): a control word
  *
  *	 0      4      8               16     19                 31
  *	| Layer| EType|  Error Code   |M|D|R |     reserved        |
  *
- * then, with M or D, the 16-bit DDP Segment Length, with D the DDP header that
- * offended (14 octets tagged, 18 untagged), with R the Read Request behind it.
+ * With M or D, the DDP Segment Length of 16 bits follows. With D, the offending DDP header
+ * follows (14 bytes tagged, 18 untagged), and with R the Read Request.
  */
 #include <linux/types.h>
 #include <linux/string.h>
@@ -23,7 +23,7 @@
 #define TERM_D		0x4000
 #define TERM_R		0x2000
 
-/* RFC 5040 figure 4: buffer model and queue by opcode. */
+/* RFC 5040 figure 4: buffer model and queue of each opcode */
 const struct rdmap_opcode_row rdmap_opcodes[RDMAP_OPCODE_MAX] = {
 	[RDMAP_WRITE]		= { .hdr_len = 14, .tagged = true },
 	[RDMAP_READ_REQ]	= { .hdr_len = 46, .qn = DDP_QN_READ_REQ },
@@ -41,11 +41,11 @@ static u32 ddp_hdr_len(u8 first)
 					 sizeof(struct ddp_untagged_hdr);
 }
 
-/* Does the error's Terminate show the header it was found in? */
+/* Return: true if the Terminate of the error contains the offending header. */
 static bool shows_header(enum wire_err err, const struct wire_err_row *row)
 {
 	if (err == WIRE_DDP_T_VERSION || err == WIRE_DDP_U_VERSION)
-		return false;	/* layout unknown */
+		return false;	/* the layout of the header is unknown */
 	if (row->layer == TERM_LAYER_RDMAP)
 		return row->etype != TERM_RDMAP_CATASTROPHIC;
 	return row->layer == TERM_LAYER_DDP && row->etype != TERM_DDP_CATASTROPHIC;
@@ -98,7 +98,7 @@ u32 rdmap_term_build(const struct rdmap_term *term, u8 *buf)
 	return len + term->hdr_len;
 }
 
-/* Octets of the headers behind the segment length, 0 if not all are there. */
+/* Return: bytes of the headers behind the segment length, or 0 if not all are there. */
 static u32 term_hdr_len(u32 word, const u8 *hdr, u32 len)
 {
 	u32 want = 0;

@@ -2,25 +2,21 @@
 /*
  * Finding FPDUs in stream pieces that arrive out of order (RFC 5044 section 6).
  *
- * A start is found by one of three ways, and by no guess (RCV-02): a segment that
- * happens to begin with an FPDU is none of them, so without Markers nothing is
- * found before its turn (RCV-26).
+ * The start of an FPDU is found in three ways, none of which guesses (RCV-02). The start of a
+ * segment is not used, so without Markers no FPDU is found before its turn (RCV-26).
  *
- *	in_order()	at the delivery point, from length to length (RCV-03)
- *	chained()	behind FPDUs found early, the same way (RCV-05)
- *	marked()	a Marker beyond a gap tells where its FPDU began (RCV-04)
+ *	find_in_order()	at the delivery point, by the length of the FPDU before it (RCV-03)
+ *	find_chained()	behind FPDUs found early, in the same way (RCV-05)
+ *	find_marked()	a Marker beyond a gap points to the start of its FPDU (RCV-04)
  *
- * Only the first may fail the connection. What the others find is worth nothing
- * until the same receiver that checks ordered data, mpa_rx_feed(), says it is
- * valid; if it is not, we wait for the delivery point to get there, and for its
- * verdict. There the two views are compared: an FPDU of the chain that reaches
- * into one found early is a Marker error (ERR-03, ERR-04).
+ * Only the first may fail the connection. An FPDU that the others find must pass mpa_rx_feed(),
+ * which also checks data in order. If it does not, the first way decides when the delivery point
+ * gets there. An FPDU in order that overlaps one found early is a Marker error (ERR-03, ERR-04).
  *
- * Work is bounded against a hostile peer. Octets held never change, so nothing
- * needs to be judged twice: a run remembers that what follows it is no FPDU, and a
- * Marker is looked at only for an FPDU in which new octets have arrived. And
- * before octets are run through the CRC for the word of a Marker, all Markers of
- * that FPDU must tell the same; so one Marker pays for one FPDU.
+ * A hostile peer must not cause unbounded work. Bytes in the ring never change, so no FPDU is
+ * checked twice: a run remembers that no FPDU follows it, and a Marker is followed only to an FPDU
+ * in which new bytes have arrived. All Markers of an FPDU must agree before its CRC is computed,
+ * so each Marker can cause the check of one FPDU only.
  */
 #include <linux/types.h>
 #include <linux/string.h>
@@ -29,7 +25,7 @@
 #include "wire/recover.h"
 
 #define MARKER_MASK	(MPA_MARKER_SPACING - 1)
-/* claimed() of a length no FPDU has: more than can ever be held. */
+/* claimed_size() of a length that no FPDU has; larger than any ring */
 #define NO_FPDU		0xffffffff
 
 /* Positions in one window are less than 2^31 apart. */
@@ -38,14 +34,14 @@ static bool before(u32 a, u32 b)
 	return (s32)(a - b) < 0;
 }
 
-static u8 octet(const struct mpa_recover *rc, u32 pos)
+static u8 byte_at(const struct mpa_recover *rc, u32 pos)
 {
 	return rc->room.ring[pos & (rc->room.ring_size - 1)];
 }
 
 static u32 be16_at(const struct mpa_recover *rc, u32 pos)
 {
-	return octet(rc, pos) << 8 | octet(rc, pos + 1);
+	return byte_at(rc, pos) << 8 | byte_at(rc, pos + 1);
 }
 
 void mpa_recover_init(struct mpa_recover *rc, const struct mpa_recover_room *room,
@@ -64,10 +60,10 @@ void mpa_recover_init(struct mpa_recover *rc, const struct mpa_recover_room *roo
 /* Putting in */
 
 /*
- * [@from, @to) was not held before: to be searched, with what was not yet. What is
- * only repeated is not, or a peer could have us check the same for ever.
+ * Note that [@from, @to) is new, so that Markers are followed to FPDUs there. A repetition does not
+ * get here, else a peer could cause the same check for ever.
  */
-static void refresh(struct mpa_recover *rc, u32 from, u32 to)
+static void add_fresh(struct mpa_recover *rc, u32 from, u32 to)
 {
 	if (rc->fresh.from == rc->fresh.to) {
 		rc->fresh = (struct mpa_held){ from, to };
@@ -81,7 +77,7 @@ static void refresh(struct mpa_recover *rc, u32 from, u32 to)
 
 static void copy_in(struct mpa_recover *rc, u32 pos, const u8 *data, u32 len)
 {
-	refresh(rc, pos, pos + len);
+	add_fresh(rc, pos, pos + len);
 	while (len) {
 		u32 at = pos & (rc->room.ring_size - 1);
 		u32 n = min(len, rc->room.ring_size - at);
@@ -93,7 +89,7 @@ static void copy_in(struct mpa_recover *rc, u32 pos, const u8 *data, u32 len)
 	}
 }
 
-/* Copy what lies in gaps; octets held stay as they are (RCV-21). */
+/* Copy what lies in gaps; bytes that are held do not change (RCV-21). */
 static void fill_gaps(struct mpa_recover *rc, u32 pos, const u8 *data, u32 end)
 {
 	u32 i, at = pos;
@@ -111,7 +107,7 @@ static void fill_gaps(struct mpa_recover *rc, u32 pos, const u8 *data, u32 end)
 		copy_in(rc, at, data + (at - pos), end - at);
 }
 
-/* Put an entry before entry @i; false if there is none left. */
+/* Insert an entry before entry @i. Return: false if none is free. */
 static bool held_insert(struct mpa_recover *rc, u32 i, u32 from, u32 to)
 {
 	struct mpa_held *held = rc->room.held;
@@ -124,7 +120,7 @@ static bool held_insert(struct mpa_recover *rc, u32 i, u32 from, u32 to)
 	return true;
 }
 
-/* Make one entry of [@from, @to) and entries @i to @j, which it touches. */
+/* Merge [@from, @to) and the entries @i to @j, which it touches. */
 static void held_join(struct mpa_recover *rc, u32 i, u32 j, u32 from, u32 to)
 {
 	struct mpa_held *held = rc->room.held;
@@ -136,7 +132,7 @@ static void held_join(struct mpa_recover *rc, u32 i, u32 j, u32 from, u32 to)
 	rc->n_held -= j - i;
 }
 
-/* Note that [@from, @to) is held; false if that takes an entry too many. */
+/* Add [@from, @to) to the entries. Return: false if none is free. */
 static bool held_add(struct mpa_recover *rc, u32 from, u32 to)
 {
 	const struct mpa_held *held = rc->room.held;
@@ -153,15 +149,15 @@ static bool held_add(struct mpa_recover *rc, u32 from, u32 to)
 	return true;
 }
 
-/* The chain owns what it has reached: Markers count beyond a gap only. */
-static void rewind(struct mpa_recover *rc)
+/* Look at Markers from the first gap on. find_in_order() handles all before it. */
+static void rewind_scan(struct mpa_recover *rc)
 {
 	rc->tried = rc->room.held[0].to;
 	rc->scan = (rc->tried + MARKER_MASK) & ~MARKER_MASK;
 }
 
-/* Whether [@from, @to) can be noted in held_add(), before anything is copied. */
-static bool has_room(const struct mpa_recover *rc, u32 from, u32 to)
+/* Return: true if held_add() has an entry for [@from, @to). */
+static bool has_entry_for(const struct mpa_recover *rc, u32 from, u32 to)
 {
 	u32 i;
 
@@ -180,23 +176,23 @@ u32 mpa_recover_put(struct mpa_recover *rc, u32 pos, const u8 *data, u32 len)
 
 	if (rc->failed)
 		return 0;
-	if (known >= len)	/* nothing new, or nothing at all */
+	if (known >= len)	/* no new bytes */
 		return len;
 	pos += known;
 	if (!before(pos, end))
 		return 0;
 	end = len - known < end - pos ? pos + len - known : end;
-	if (!has_room(rc, pos, end))
+	if (!has_entry_for(rc, pos, end))
 		return 0;
 	fill_gaps(rc, pos, data + known, end);
 	held_add(rc, pos, end);
-	rewind(rc);
+	rewind_scan(rc);
 	return known + end - pos;
 }
 
-/* Looking at what is held */
+/* Looking at the ring */
 
-/* Octets held from @pos on without a gap. */
+/* Return: bytes held from @pos on without a gap. */
 static u32 held_from(const struct mpa_recover *rc, u32 pos)
 {
 	const struct mpa_held *h = rc->room.held;
@@ -208,16 +204,16 @@ static u32 held_from(const struct mpa_recover *rc, u32 pos)
 	return 0;
 }
 
-/* Octets of a Marker at the very start of the FPDU at @pos. */
-static u32 lead(const struct mpa_recover *rc, u32 pos)
+/* Return: bytes of the Marker at the start of the FPDU at @pos, 0 if there is none. */
+static u32 lead_size(const struct mpa_recover *rc, u32 pos)
 {
 	return rc->rx.markers && !(pos & MARKER_MASK) ? MPA_MARKER_SIZE : 0;
 }
 
-/* Size of an FPDU at @pos by its length; 0 while that is not held. */
-static u32 claimed(const struct mpa_recover *rc, u32 pos)
+/* Return: size of an FPDU at @pos by its length field, 0 while that is not held. */
+static u32 claimed_size(const struct mpa_recover *rc, u32 pos)
 {
-	u32 at = lead(rc, pos), len;
+	u32 at = lead_size(rc, pos), len;
 
 	if (held_from(rc, pos) < at + MPA_LEN_SIZE)
 		return 0;
@@ -227,16 +223,16 @@ static u32 claimed(const struct mpa_recover *rc, u32 pos)
 	return mpa_fpdu_size(pos, len, rc->rx.markers);
 }
 
-/* Size of an FPDU at @pos that is held whole, else 0 (RCV-06). */
-static u32 whole(const struct mpa_recover *rc, u32 pos)
+/* Return: size of an FPDU at @pos that is held completely, else 0 (RCV-06). */
+static u32 whole_size(const struct mpa_recover *rc, u32 pos)
 {
-	u32 size = claimed(rc, pos);
+	u32 size = claimed_size(rc, pos);
 
 	return size <= held_from(rc, pos) ? size : 0;
 }
 
-/* Run the octets of an FPDU held whole through the receiver. */
-static bool judge(struct mpa_recover *rc, u32 pos, u32 size)
+/* Run an FPDU that is held completely through mpa_rx_feed(). Return: true if it is valid. */
+static bool judge_fpdu(struct mpa_recover *rc, u32 pos, u32 size)
 {
 	enum mpa_rx_verdict verdict = MPA_RX_MORE;
 	u32 end = pos + size;
@@ -254,16 +250,16 @@ static bool judge(struct mpa_recover *rc, u32 pos, u32 size)
 	return verdict == MPA_RX_FPDU;
 }
 
-/* First octet of the FPDU the Marker at @pos belongs to, by its word (RCV-29). */
+/* Return: start of the FPDU that the Marker at @pos points to (RCV-29). */
 static u32 marker_says(const struct mpa_recover *rc, u32 pos)
 {
 	u32 len_at = pos - (be16_at(rc, pos + 2) & ~3u);
 
-	/* A Marker right before the length comes with it (MRK-12). */
+	/* A Marker right before the length belongs to the FPDU (MRK-12). */
 	return (len_at & MARKER_MASK) == MPA_MARKER_SIZE ? len_at - MPA_MARKER_SIZE : len_at;
 }
 
-/* Whether all Markers in the FPDU at @pos say that it begins there. */
+/* Return: true if all Markers in the FPDU at @pos point to @pos. */
 static bool markers_agree(const struct mpa_recover *rc, u32 pos, u32 size)
 {
 	u32 at;
@@ -284,7 +280,7 @@ static void run_remove(struct mpa_recover *rc, u32 i)
 	memmove(runs + i, runs + i + 1, (rc->n_runs - i) * sizeof(*runs));
 }
 
-/* Run @i has grown: if it reaches the next one now, they are one. */
+/* Merge run @i with the next one if it has grown up to it. */
 static void run_close(struct mpa_recover *rc, u32 i)
 {
 	struct mpa_run *run = &rc->room.runs[i];
@@ -306,7 +302,7 @@ static void run_insert(struct mpa_recover *rc, u32 i, u32 from, u32 to)
 	run_close(rc, i);
 }
 
-/* The run an FPDU at [@from, @to) goes before; -1 if it is in another's way. */
+/* Return: index in room.runs for an FPDU at [@from, @to), or -1 if it overlaps a run. */
 static int run_place(const struct mpa_recover *rc, u32 from, u32 to)
 {
 	const struct mpa_run *runs = rc->room.runs;
@@ -314,7 +310,7 @@ static int run_place(const struct mpa_recover *rc, u32 from, u32 to)
 
 	while (i < rc->n_runs && before(runs[i].to, from))
 		i++;
-	/* What begins where a run ends was looked at by chained(). */
+	/* An FPDU right behind a run is refused too, because find_chained() has looked there. */
 	if (i < rc->n_runs && before(runs[i].from, to))
 		return -1;
 	return i;
@@ -322,66 +318,66 @@ static int run_place(const struct mpa_recover *rc, u32 from, u32 to)
 
 /* The three ways */
 
-static void fail(struct mpa_recover *rc, enum wire_err err)
+static void set_failed(struct mpa_recover *rc, enum wire_err err)
 {
 	rc->failed = err;
 }
 
-static void deliver(struct mpa_recover *rc, u32 to)
+static void deliver_to(struct mpa_recover *rc, u32 to)
 {
 	rc->next = to;
 	rc->room.held[0].from = to;
 }
 
-/* FPDUs found early whose turn has come. */
+/* Deliver the FPDUs found early that are at the delivery point. */
 static void deliver_runs(struct mpa_recover *rc)
 {
 	while (rc->n_runs && rc->room.runs[0].from == rc->next) {
-		deliver(rc, rc->room.runs[0].to);
+		deliver_to(rc, rc->room.runs[0].to);
 		run_remove(rc, 0);
 	}
 }
 
-/* Lengths that will never do, before the rest has come (GAP-01, GAP-02). */
-static enum wire_err never(const struct mpa_recover *rc, u32 size)
+/* Return: the error of a length that can never be right, before it is complete (GAP-01, GAP-02). */
+static enum wire_err check_claim(const struct mpa_recover *rc, u32 size)
 {
 	if (size == NO_FPDU)
 		return WIRE_MPA_MARKER;
 	return size > rc->room.ring_size ? WIRE_MPA_LOCAL : WIRE_OK;
 }
 
-/* The FPDU at the delivery point (RCV-03). */
-static bool in_order(struct mpa_recover *rc)
+/* Find the FPDU at the delivery point (RCV-03). */
+static bool find_in_order(struct mpa_recover *rc)
 {
 	u32 size;
 
 	deliver_runs(rc);
-	fail(rc, never(rc, claimed(rc, rc->next)));
-	size = whole(rc, rc->next);
+	set_failed(rc, check_claim(rc, claimed_size(rc, rc->next)));
+	size = whole_size(rc, rc->next);
 	if (rc->failed || !size)
 		return false;
-	if (!judge(rc, rc->next, size))
-		fail(rc, rc->rx.failed);
+	if (!judge_fpdu(rc, rc->next, size))
+		set_failed(rc, rc->rx.failed);
 	else if (rc->n_runs && before(rc->room.runs[0].from, rc->next + size))
-		fail(rc, WIRE_MPA_MARKER);
+		set_failed(rc, WIRE_MPA_MARKER);
 	if (rc->failed)
 		return false;
-	deliver(rc, rc->next + size);
+	deliver_to(rc, rc->next + size);
 	return true;
 }
 
-/* Behind run @i (RCV-05). */
-static bool chain(struct mpa_recover *rc, u32 i)
+/* Find an FPDU behind run @i (RCV-05). */
+static bool extend_run(struct mpa_recover *rc, u32 i)
 {
 	struct mpa_run *run = &rc->room.runs[i];
-	u32 size = whole(rc, run->to), end = run->to + size;
+	u32 size = whole_size(rc, run->to), end = run->to + size;
 
 	if (!size) {
-		run->dead = claimed(rc, run->to) == NO_FPDU;
+		run->dead = claimed_size(rc, run->to) == NO_FPDU;
 		return false;
 	}
 	run->dead = (i + 1 < rc->n_runs && before(run[1].from, end)) ||
-		    !markers_agree(rc, run->to, size) || !judge(rc, run->to, size);
+		    !markers_agree(rc, run->to, size) || !judge_fpdu(rc, run->to, size);
 	if (run->dead)
 		return false;
 	run->to = end;
@@ -389,36 +385,36 @@ static bool chain(struct mpa_recover *rc, u32 i)
 	return true;
 }
 
-static bool chained(struct mpa_recover *rc)
+static bool find_chained(struct mpa_recover *rc)
 {
 	u32 i;
 
 	for (i = 0; i < rc->n_runs; i++)
-		if (!rc->room.runs[i].dead && chain(rc, i))
+		if (!rc->room.runs[i].dead && extend_run(rc, i))
 			return true;
 	return false;
 }
 
-/* An FPDU at @pos, by the word of a Marker: also if it lies (RCV-04). */
-static bool early(struct mpa_recover *rc, u32 pos)
+/* Check for an FPDU at @pos, to which a Marker points. The Marker may be wrong (RCV-04). */
+static bool take_early(struct mpa_recover *rc, u32 pos)
 {
-	u32 size = whole(rc, pos), end = pos + size;
+	u32 size = whole_size(rc, pos), end = pos + size;
 	int i;
 
 	if (!size || rc->n_runs == rc->room.max_runs)
 		return false;
-	/* Nothing new, or not in it. */
+	/* No new bytes in this FPDU */
 	if (rc->fresh.from == rc->fresh.to || !before(rc->fresh.from, end) ||
 	    !before(pos, rc->fresh.to))
 		return false;
 	i = run_place(rc, pos, end);
-	if (i < 0 || !markers_agree(rc, pos, size) || !judge(rc, pos, size))
+	if (i < 0 || !markers_agree(rc, pos, size) || !judge_fpdu(rc, pos, size))
 		return false;
 	run_insert(rc, i, pos, end);
 	return true;
 }
 
-static bool marked(struct mpa_recover *rc)
+static bool find_marked(struct mpa_recover *rc)
 {
 	u32 end = rc->room.held[rc->n_held - 1].to;
 
@@ -433,7 +429,7 @@ static bool marked(struct mpa_recover *rc)
 		if (pos == rc->tried)
 			continue;
 		rc->tried = pos;
-		if (early(rc, pos))
+		if (take_early(rc, pos))
 			return true;
 	}
 	return false;
@@ -443,11 +439,11 @@ enum mpa_rx_verdict mpa_recover_next(struct mpa_recover *rc)
 {
 	if (rc->failed)
 		return MPA_RX_FAILED;
-	if (in_order(rc))
+	if (find_in_order(rc))
 		return MPA_RX_FPDU;
 	if (rc->failed)
 		return MPA_RX_FAILED;
-	if (chained(rc) || marked(rc))
+	if (find_chained(rc) || find_marked(rc))
 		return MPA_RX_FPDU;
 	rc->fresh.from = rc->fresh.to;
 	return MPA_RX_MORE;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA startup: frames (RFC 5044 section 7.1.1, RFC 6581 sections 6 and 9) and
- * what the two ends settle with them.
+ * MPA startup: frames (RFC 5044 section 7.1.1, RFC 6581 sections 6 and 9) and negotiation.
  *
- * A Request says what the initiator wants, the Reply what the responder set;
- * the initiator then fits itself to the Reply. Depths cross over: one end's ORD
- * is served by the other end's IRD, so that afterwards
+ * The Request has the wishes of the initiator, and the Reply has the decisions of the responder,
+ * to which the initiator adapts. The IRD of one end serves the ORD of the other, so the result is
  *
  *	initiator ORD <= responder IRD, responder ORD <= initiator IRD (P2P-11)
  *
- * unless one side said 0x3fff, "the ULP sees to it" (P2P-19).
+ * unless an end sent 0x3fff, which leaves the depth to the ULP (P2P-19).
  */
 #include <linux/types.h>
 #include <linux/string.h>
@@ -24,13 +22,13 @@
 #define AT_FLAGS	MPA_KEY_SIZE
 #define AT_REV		(MPA_KEY_SIZE + 1)
 #define AT_PD_LEN	(MPA_KEY_SIZE + 2)
-/* Largest depth that is a number. */
+/* Largest depth that is a number */
 #define DEPTH_MAX	(MPA_DEPTH_ULP - 1)
 
 static const char * const keys[MPA_KINDS] = {
 	[MPA_REQUEST]	= "MPA ID Req Frame",	/* NEG-02 */
 	[MPA_REPLY]	= "MPA ID Rep Frame",	/* NEG-03 */
-	[MPA_RTR]	= "MPA ID RtR Frame",	/* HIST-18: as its octets, not its text */
+	[MPA_RTR]	= "MPA ID RtR Frame",	/* HIST-18: the proposal's bytes, not its text */
 };
 
 /* Frames */
@@ -48,7 +46,7 @@ static void build_hdr(const struct mpa_frame *f, u32 pd_len, struct mpa_frame_hd
 	h->pd_len = cpu_to_be16(pd_len);
 }
 
-/* P2P-06; client-server frames carry no RTR flags (P2P-27). */
+/* P2P-06; client-server frames have no RTR flags (P2P-27). */
 static void build_enhanced(const struct mpa_frame *f, struct mpa_enhanced *e)
 {
 	u16 ird = f->ird & MPA_ENH_DEPTH_MASK;
@@ -79,7 +77,7 @@ u32 mpa_frame_build(const struct mpa_frame *f, const void *pd, u8 *buf)
 	return HDR_SIZE + pd_len;
 }
 
-/* S means enhanced data from revision 2 on (P2P-03, GAP-03). */
+/* Since revision 2, S means enhanced data (P2P-03, GAP-03). */
 static bool is_enhanced(u8 flags, u8 rev)
 {
 	return rev >= 2 && flags & MPA_FLAG_S;
@@ -91,7 +89,7 @@ static bool rev_ok(u8 rev, enum mpa_kind kind)
 	return rev && rev <= (kind == MPA_RTR ? 1 : MPA_REV_MAX);
 }
 
-/* NEG-15; enhanced words are part of the Private Data (P2P-05, GAP-03). */
+/* NEG-15; the enhanced words are part of the Private Data (P2P-05, GAP-03). */
 static bool pd_len_ok(const u8 *buf)
 {
 	u32 pd_len = get_unaligned_be16(buf + AT_PD_LEN);
@@ -101,7 +99,7 @@ static bool pd_len_ok(const u8 *buf)
 	return pd_len >= ENH_SIZE || !is_enhanced(buf[AT_FLAGS], buf[AT_REV]);
 }
 
-/* Can these octets begin a proper frame? */
+/* Return: true if a valid frame may begin with these bytes. */
 static bool prefix_ok(const u8 *buf, u32 have, enum mpa_kind kind)
 {
 	if (memcmp(buf, keys[kind], min_t(u32, have, MPA_KEY_SIZE)))
@@ -165,7 +163,7 @@ enum wire_err mpa_frame_parse(struct mpa_frame *f, const u8 *buf, enum mpa_kind 
 
 /* Negotiation */
 
-/* A depth that does not fit its field is a number still, not "not negotiated". */
+/* A depth above the field's range must not become MPA_DEPTH_ULP, which is not a number. */
 static u16 depth_field(u16 depth)
 {
 	return depth > MPA_DEPTH_ULP ? DEPTH_MAX : depth;
@@ -194,9 +192,9 @@ bool mpa_request_acceptable(const struct mpa_frame *req, const struct mpa_offer 
 }
 
 /*
- * Which RTR types the Reply shows: those offered that we support, and when
- * there is none those we support (P2P-30 to P2P-33). A Read needs an IRD. Who
- * offers none himself can still receive each of them, and has to (P2P-29).
+ * Choose the RTR types of the Reply: the offered ones that we support, or if there are none, all
+ * that we support (P2P-30 to P2P-33). A Read needs an IRD. An empty @own->rtr means all types,
+ * because a responder must be able to receive each of them (P2P-29).
  */
 static u8 respond_rtr(const struct mpa_frame *req, const struct mpa_offer *own)
 {
@@ -210,9 +208,9 @@ static u8 respond_rtr(const struct mpa_frame *req, const struct mpa_offer *own)
 }
 
 /*
- * Our IRD: at least what the initiator wants outstanding, if we have that many
- * (P2P-08, P2P-09; else the initiator lowers its ORD, P2P-55); at least one for
- * a Read that serves as RTR (P2P-14).
+ * Set our IRD to at least the initiator's ORD, as far as @own->ird_max allows (P2P-08, P2P-09).
+ * If that is less, the initiator lowers its ORD (P2P-55). A Read as RTR needs at least 1
+ * (P2P-14).
  */
 static void respond_ird(struct mpa_frame *f, struct mpa_agreed *out,
 			const struct mpa_frame *req, const struct mpa_offer *own)
@@ -227,8 +225,8 @@ static void respond_ird(struct mpa_frame *f, struct mpa_agreed *out,
 }
 
 /*
- * Our ORD: no more than the initiator serves (P2P-10, P2P-13). A rejecting Reply
- * tells what we would have needed (P2P-15).
+ * Limit our ORD to the initiator's IRD (P2P-10, P2P-13). A rejecting Reply shows the ORD that we
+ * wanted (P2P-15).
  */
 static void respond_ord(struct mpa_frame *f, struct mpa_agreed *out,
 			const struct mpa_frame *req, const struct mpa_offer *own)
@@ -291,10 +289,9 @@ static void conclude_ord(struct mpa_agreed *out, const struct mpa_frame *rep)
 }
 
 /*
- * Choose the RTR (P2P-34): a Write disturbs nobody's queues, a Read needs one
- * of the responder's IRD, and of our ORD, which is raised for it (P2P-14), a
- * Send needs a receive. None in common, or none said at all, is code 7 (P2P-35,
- * GAP-15).
+ * Choose the RTR (P2P-34). A Write comes first because it uses no queue. A Read uses one of the
+ * responder's IRD and of our ORD, which is raised to 1 for it (P2P-14). A Send uses a receive. If
+ * the two ends have no type in common, the error is code 7 (P2P-35, GAP-15).
  */
 static enum wire_err conclude_rtr(struct mpa_agreed *out, const struct mpa_frame *req,
 				  const struct mpa_frame *rep)
