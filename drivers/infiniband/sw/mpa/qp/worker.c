@@ -164,10 +164,10 @@ void rnic_qp_reflush(struct work_struct *work)
 }
 
 /*
- * Flush the queues. User space posts receives without a doorbell, also to a queue pair in error, and
- * waits for their completions. So look again after the time that has passed since the last receive
- * or system call. After REFLUSH_MAX wait for the next system call, because an idle program must
- * not cost CPU time.
+ * Flush the queues. User space posts receives without a doorbell, also to a queue pair in error,
+ * and waits for their completions. So look again after the time that has passed since the last
+ * receive or system call. After REFLUSH_MAX wait for the next system call, because an idle program
+ * must not cost CPU time.
  */
 static void flush_queues(struct rnic_qp *qp)
 {
