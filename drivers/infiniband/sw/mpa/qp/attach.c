@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How a queue pair gets its connection.
+ * Attaching a connection to a queue pair.
  *
- * A queue pair has one connection in each life, between two RESETs. It is claimed before
- * anything is set up for it. The worker takes it down.
+ * A queue pair has one connection between two RESETs. The startup claims it before it sets
+ * anything up. The worker takes the connection down.
  */
 #include "core/dev.h"
 #include "qp/qp.h"
@@ -15,13 +15,13 @@ static bool may_claim_qp(const struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_is_free() - could a connection be attached now?
+ * rnic_qp_is_free() - test whether a connection could be attached now
  * @qp:	queue pair
  *
- * A hint: without it a connect would ask the peer in vain.
+ * The result may change at once. It avoids asking a peer in vain.
  *
  * Context: process.
- * Return: yes.
+ * Return: true if it could.
  */
 bool rnic_qp_is_free(struct rnic_qp *qp)
 {
@@ -33,7 +33,7 @@ bool rnic_qp_is_free(struct rnic_qp *qp)
 	return ret;
 }
 
-/* One connection per life: claimed before anything is set up for it. */
+/* Claim the data path for the startup. */
 static int claim_qp(struct rnic_qp *qp)
 {
 	bool claimed;
@@ -64,10 +64,9 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->event = -1;
 	qp->mem.stream = atomic64_inc_return(&qp->dev->streams);
 	/*
-	 * rdma_cm sets no rights at all on the connecting side (it knows no
-	 * better before there is an iw_cm_id) and read and write on the other.
-	 * MRs decide then. Rights set on a connected queue pair are taken
-	 * literally.
+	 * rdma_cm sets no rights on the connecting side, because it has no iw_cm_id yet, and read
+	 * and write on the other side. So no rights means both here, and the MRs decide. Rights
+	 * that are set on a connected queue pair are taken literally.
 	 */
 	if (!qp->access)
 		WRITE_ONCE(qp->access, IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE);
@@ -80,14 +79,14 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
  * @qp:		queue pair; the caller holds a reference
  * @conn:	connection; a reference is taken
  * @agreed:	what the startup settled
- * @open:	FPDUs may be sent at once, else not before a valid one was received, or
- *		rnic_qp_open()
+ * @open:	FPDUs may be sent at once; else not before a valid one was received, or
+ *		rnic_qp_open() was called
  *
- * Worker and doorbells leave the stream to the startup, and socket events still go to
- * the endpoint, until rnic_qp_begin().
+ * Until rnic_qp_begin(), the worker and doorbells do not use the stream, and socket events go to
+ * the endpoint.
  *
  * Context: process.
- * Return: 0, -EINVAL when the queue pair is not in a state for it, -ENOMEM.
+ * Return: 0, -EINVAL if the queue pair has a connection or is in the wrong state, or -ENOMEM.
  */
 int rnic_qp_attach(struct rnic_qp *qp, struct rnic_conn *conn, const struct mpa_agreed *agreed,
 		   bool open)
@@ -106,14 +105,14 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_conn *conn, const struct mpa_
 	if (!ret) {
 		rnic_qp_move(qp, RNIC_MOVE_ATTACH);
 		WRITE_ONCE(qp->state, IB_QPS_RTS);
-		/* The tasklet looks without the lock, and then at what was set before. */
+		/* The tasklet reads @conn without the lock, so store all else before it. */
 		smp_store_release(&qp->conn, rnic_conn_get(conn));
 	} else {
 		rnic_readq_free(&qp->readq);
 		rnic_qp_move(qp, RNIC_MOVE_RELEASE);
 	}
 	spin_unlock_bh(&qp->lock);
-	/* The worker kept off while we were at it. */
+	/* The worker did nothing while the queue pair was claimed. */
 	if (ret)
 		rnic_qp_kick(qp);
 	return ret;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Which messages the worker sends, and which a doorbell or a tasklet sends in its place.
+ * Sending in the worker, or in a doorbell or a tasklet in its place.
  *
- * User space. A doorbell sends by itself, which saves a wake-up. But the task that rings it has the
- * socket while it waits for its share of the processor, beside programs that poll, and could post
- * the next message while another CPU encodes this one. So it sends RNIC_INLINE_MAX bytes and leaves
- * the rest to the worker. While the worker is at it (rnic_qp.bulk) doorbells have nothing to do,
- * because it looks at the send queue again before it stops.
+ * User space. A doorbell sends in its task, which saves a wake-up of the worker. But the task can
+ * be preempted while it owns the socket, and it could post the next message while another CPU
+ * encodes this one. So a doorbell sends RNIC_INLINE_MAX bytes and leaves the rest to the worker.
+ * While the worker sends (rnic_qp.bulk), doorbells return at once, because the worker looks at the
+ * send queue again before it stops.
  *
- * Kernel consumers. The worker can always send what they post, and goes on beside the consumer,
- * which posts more meanwhile. Where its wake-up does not pay a tasklet sends (pace.h).
+ * Kernel consumers. The worker sends their posts, in parallel to the consumer, which may post more.
+ * If its wake-up does not pay, a tasklet sends (pace.h).
  */
 #include "core/dev.h"
 #include "qp/qp.h"
 #include "tcp/stream.h"
 
 /**
- * rnic_bulk_doorbell() - send what is not the worker's
+ * rnic_bulk_doorbell() - send in a doorbell
  * @qp:	queue pair that may send
  * @s:	its socket, locked
  *
- * Return: true when the worker is needed.
+ * Return: true if the worker must send the rest.
  */
 bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s)
 {
@@ -31,38 +31,38 @@ bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s)
 }
 
 /**
- * rnic_bulk_work() - the worker sends what user space posted
+ * rnic_bulk_work() - send the work requests of user space in the worker
  * @qp:	queue pair that may send
  * @s:	its socket, locked
  *
- * Return: true when it stopped for fairness only.
+ * Return: true if the worker must run again.
  */
 bool rnic_bulk_work(struct rnic_qp *qp, struct rnic_sock *s)
 {
 	bool again = rnic_tx_run(qp, s, RNIC_WORK_MAX, false);
 
-	/* With TCP full there will be RNIC_SOCK_SPACE. */
+	/* If TCP is full, RNIC_SOCK_SPACE will wake the worker. */
 	if (!qp->bulk || again || !rnic_sock_room(s))
 		return again;
-	/* All is sent, and doorbells send again. */
+	/* All is sent, so doorbells send again. */
 	WRITE_ONCE(qp->bulk, false);
-	/* Say so, then look once more: pairs with rnic_bulk_is_on(). */
+	/* Clear @bulk before looking once more. Pairs with rnic_bulk_is_on(). */
 	smp_mb();
 	return rnic_tx_run(qp, s, RNIC_WORK_MAX, false);
 }
 
 /**
- * rnic_bulk_stop() - the connection ends, and the worker sends no more
+ * rnic_bulk_stop() - stop sending in the worker, because the connection ends
  * @qp:	queue pair, socket locked
  *
- * rnic_qp_flush() looks for what is posted from now on.
+ * rnic_qp_flush() handles work requests that are posted from now on.
  */
 void rnic_bulk_stop(struct rnic_qp *qp)
 {
 	WRITE_ONCE(qp->bulk, false);
 }
 
-/* Return: calls by which kernel consumers posted since the last time. */
+/* Return: number of calls by which kernel consumers posted since the last time. */
 static u32 take_posts(struct rnic_qp *qp)
 {
 	u32 posts = READ_ONCE(qp->posts) - qp->tx.posts;
@@ -72,11 +72,11 @@ static u32 take_posts(struct rnic_qp *qp)
 }
 
 /**
- * rnic_post_work() - the worker sends what kernel consumers posted
+ * rnic_post_work() - send the work requests of kernel consumers in the worker
  * @qp:	queue pair that may send
  * @s:	its socket, locked
  *
- * Return: true when it stopped for fairness only.
+ * Return: true if the worker must run again.
  */
 bool rnic_post_work(struct rnic_qp *qp, struct rnic_sock *s)
 {
@@ -89,12 +89,12 @@ bool rnic_post_work(struct rnic_qp *qp, struct rnic_sock *s)
 }
 
 /**
- * rnic_post_now() - send what a kernel consumer posted, without the worker
+ * rnic_post_now() - send the work requests of kernel consumers in the tasklet
  * @qp:	queue pair that may send
  * @s:	its socket, locked
  *
  * Context: softirq.
- * Return: true when the worker is needed.
+ * Return: true if the worker is needed.
  */
 bool rnic_post_now(struct rnic_qp *qp, struct rnic_sock *s)
 {
@@ -104,7 +104,7 @@ bool rnic_post_now(struct rnic_qp *qp, struct rnic_sock *s)
 	if (pace->soft_left)
 		WRITE_ONCE(pace->soft_left, pace->soft_left - 1);
 	take_posts(qp);
-	/* In SQD the worker waits for the last send to go. */
+	/* In SQD the worker waits until all is sent. */
 	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || rnic_qp_failed(qp) ||
 	       rnic_qp_state(qp) != IB_QPS_RTS;
 }

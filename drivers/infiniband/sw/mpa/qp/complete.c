@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Completions of a queue pair: in order, once each, and with a flush status
- * when the connection ended before they were carried out.
+ * Completions of a queue pair. Each work request completes once, in order, and with a flush status
+ * if the connection ended before it was carried out.
  */
 #include "core/dev.h"
 #include "mem/mr.h"
@@ -11,8 +11,8 @@
 #include "qp/trace.h"
 
 /**
- * rnic_sent_add() - a work request was taken from the send queue
- * @qp:		queue pair with room in @sent; its data path is the caller's
+ * rnic_sent_add() - note a work request that was taken from the send queue
+ * @qp:		queue pair with room in @sent; the caller holds its data path
  * @wqe:	the work request
  *
  * Return: its slot, for rnic_sent_done().
@@ -34,8 +34,8 @@ u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
 }
 
 /*
- * A completion that finds no room ends the connection too, because a consumer may wait for it
- * forever. There is none any more when the queues are flushed.
+ * Push a completion. If the CQ has no room, end the connection, because the consumer may wait for
+ * the completion forever. During a flush there is no connection.
  */
 static void push_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_cqe *cqe,
 			    bool solicited)
@@ -48,8 +48,8 @@ static void push_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct
 }
 
 /*
- * Work requests behind a Read that failed are flushed with it, because the peer stopped there
- * and looked at none of them.
+ * Complete a work request. Those behind a failed one are flushed, because the peer has not handled
+ * any of them.
  */
 static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
 {
@@ -69,8 +69,8 @@ static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
 }
 
 /**
- * rnic_sent_complete() - complete what is done, in the order of posting
- * @qp:	queue pair; its data path is the caller's
+ * rnic_sent_complete() - complete the work requests that are done, in the order of posting
+ * @qp:	queue pair; the caller holds its data path
  */
 void rnic_sent_complete(struct rnic_qp *qp)
 {
@@ -79,7 +79,7 @@ void rnic_sent_complete(struct rnic_qp *qp)
 
 		if (!sent->done)
 			return;
-		/* The one taken last: its entry may be held. */
+		/* The ring may hold the entry of the work request taken last. */
 		if (qp->sent_head + 1 == qp->sent_tail)
 			rnic_sq_give_back(&qp->sq);
 		complete_one(qp, sent);
@@ -88,12 +88,12 @@ void rnic_sent_complete(struct rnic_qp *qp)
 }
 
 /**
- * rnic_recv_complete() - complete the receive being filled
- * @qp:		queue pair with @rx.have_rwqe; its data path is the caller's
- * @status:	how it ended
+ * rnic_recv_complete() - complete the receive that was being filled
+ * @qp:		queue pair with @rx.have_rwqe; the caller holds its data path
+ * @status:	result
  * @len:	bytes received
- * @inval_stag:	the STag the peer invalidated
- * @invalidated: it did
+ * @inval_stag:	STag that the peer invalidated, if @invalidated
+ * @invalidated: the peer invalidated an STag
  * @solicited:	the peer asked for an event
  */
 void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u32 inval_stag,
@@ -114,8 +114,8 @@ void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u
 }
 
 /**
- * rnic_qp_tell() - make the upcalls that completions of a queue pair caused
- * @qp:	queue pair; its data path is the caller's, and no access to a region goes on
+ * rnic_qp_tell() - make the upcalls of a queue pair's completions
+ * @qp:	queue pair without an open access to a region; the caller holds its data path
  *
  * Calls handlers of the consumer.
  */
@@ -125,7 +125,7 @@ void rnic_qp_tell(struct rnic_qp *qp)
 	rnic_cq_tell(qp->rcq);
 }
 
-/* Return: there is more. */
+/* Return: true if there is more. */
 static bool flush_sq(struct rnic_qp *qp)
 {
 	struct rnic_wqe wqe;
@@ -141,7 +141,7 @@ static bool flush_sq(struct rnic_qp *qp)
 	return rnic_sq_pending(&qp->sq);
 }
 
-/* Return: there may be more. */
+/* Return: true if there may be more. */
 static bool flush_rq(struct rnic_qp *qp)
 {
 	u32 i;
@@ -159,13 +159,13 @@ static bool flush_rq(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_flush() - complete everything posted with a flush status
+ * rnic_qp_flush() - complete all posted work requests with a flush status
  * @qp:	queue pair in error, without a connection
  *
- * Each queue is emptied once at most: a user may fill it as fast as we can
- * flush it, and must not keep us here.
+ * Takes at most as many work requests as each queue has entries, because a user may post as fast
+ * as the worker flushes. If there may be more, the worker runs again.
  *
- * Context: the worker. Runs again for work requests posted later.
+ * Context: the worker.
  */
 void rnic_qp_flush(struct rnic_qp *qp)
 {
@@ -173,7 +173,7 @@ void rnic_qp_flush(struct rnic_qp *qp)
 
 	qp->tx.msg = RNIC_TX_NONE;
 	qp->tx.waits = false;
-	/* In error, then look: pairs with rnic_post_recv(). */
+	/* Set the error state before looking at the queues. Pairs with rnic_post_recv(). */
 	smp_mb();
 	again = flush_sq(qp);
 	again |= flush_rq(qp);
@@ -183,10 +183,10 @@ void rnic_qp_flush(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_discard() - forget everything posted, without a completion
- * @qp:	queue pair without a connection; its data path is the caller's
+ * rnic_qp_discard() - remove all posted work requests without completing them
+ * @qp:	queue pair without a connection; the caller holds its data path
  *
- * Each queue is emptied once at most, as in rnic_qp_flush().
+ * Takes at most as many work requests as each queue has entries, as rnic_qp_flush() does.
  */
 void rnic_qp_discard(struct rnic_qp *qp)
 {
@@ -200,7 +200,7 @@ void rnic_qp_discard(struct rnic_qp *qp)
 	qp->sent_head = qp->sent_tail;
 	for (i = 0; i < qp->sq.size && rnic_sq_pop(&qp->sq, &wqe); i++)
 		;
-	/* Gives back the last. */
+	/* Give the last entry back. */
 	rnic_sq_pending(&qp->sq);
 	for (i = 0; !qp->srq && i < qp->rq.size; i++)
 		if (!rnic_rq_pop(&qp->rq, &qp->rx.rwqe))

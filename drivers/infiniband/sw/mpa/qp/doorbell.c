@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A user's doorbell: the task that rings it locks the socket and sends by itself, unless the
- * worker is at it.
+ * Doorbells of user space. The task that rings the doorbell locks the socket and sends, unless the
+ * worker is sending.
  */
 #include "core/dev.h"
 #include "qp/qp.h"
 #include "tcp/stream.h"
 
 /**
- * rnic_qp_doorbell() - user space posted sends
+ * rnic_qp_doorbell() - send what user space posted
  * @qp:	queue pair
  *
  * Context: process.
@@ -26,7 +26,7 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 		rnic_sock_lock(&conn->s);
 		if (READ_ONCE(qp->conn) == conn && rnic_qp_sends(qp)) {
 			rnic_pace_rung(&qp->tx.pace);
-			/* In SQD the worker waits for the last send to go. */
+			/* In SQD the worker waits until all is sent. */
 			kick = rnic_bulk_doorbell(qp, &conn->s) || rnic_qp_failed(qp) ||
 			       rnic_qp_state(qp) != IB_QPS_RTS;
 			kick |= rnic_receive_backlog(qp, conn);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Small messages of a stream share a segment: how that is carried out. The decisions are pace.c's.
+ * Coalescing: let small messages of a stream share a segment. pace.c makes the decisions.
  *
- * The bytes that do not fill a segment stay in the chunk. Their work requests complete all
- * the same, because the payload is copied. A timer sends them after RNIC_HOLD_NS. It runs with the
- * socket lock if no process owns the socket, else it comes again (softirq.c). The worker waits for
- * it before it lets the connection go.
+ * The bytes that do not fill a segment stay in the chunk. Their work requests complete anyway,
+ * because the payload was copied. A timer sends the bytes after RNIC_HOLD_NS. It takes the socket
+ * lock, and starts again if a process owns the socket (softirq.c). The worker waits for the timer
+ * when it takes the connection down.
  */
 #include "core/dev.h"
 #include "qp/qp.h"
 
 /**
- * rnic_hold() - decide how much of the chunk is held
+ * rnic_hold() - compute how many bytes at the end of the chunk are held
  * @qp:		queue pair, socket locked
  * @encoded:	bytes of this doorbell
  * @more:	more follows at once, so nothing is held
  *
- * Return: bytes at its end.
+ * Return: number of bytes.
  */
 u32 rnic_hold(struct rnic_qp *qp, u32 encoded, bool more)
 {

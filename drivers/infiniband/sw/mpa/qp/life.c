@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The life of a queue pair: one row for each move, and from where it may be made.
+ * The life of a queue pair: a row for each move, with the places from which it is allowed.
  */
 #include <linux/bits.h>
 

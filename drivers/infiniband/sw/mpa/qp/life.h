@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The life of a queue pair as a table: how it gets a connection, and loses it. It stands
- * beside the state of the verbs, which says what the consumer may do. It knows no lock and no
- * socket.
+ * The life of a queue pair as a table: how it gets and loses a connection. The state of the verbs
+ * is separate, and decides what the consumer may do. This file knows no lock and no socket.
  *
  *	IDLE -> CLAIMED -> ATTACHED -> RUNNING -> (FINISHED) -> (FAILED) -> DOWN -> GONE
  *
- * A RESET leads from DOWN to CLAIMED and on to IDLE. So there is one connection between two
+ * A RESET moves it from DOWN to CLAIMED and then to IDLE, so it has one connection between two
  * RESETs.
  */
 #ifndef _RNIC_LIFE_H
@@ -15,18 +14,18 @@
 #include <linux/types.h>
 
 /**
- * enum rnic_life - where a queue pair stands
- * @RNIC_IDLE:		no connection since it was made, or since RESET
- * @RNIC_CLAIMED:	whoever claimed it has the data path to itself: a startup that attaches
- *			a connection, or a consumer that resets
+ * enum rnic_life - stage in the life of a queue pair
+ * @RNIC_IDLE:		no connection since it was created, or since RESET
+ * @RNIC_CLAIMED:	only a startup that attaches a connection, or a consumer that resets, may
+ *			use the data path
  * @RNIC_ATTACHED:	it has a connection, and the startup has the stream
  * @RNIC_RUNNING:	the data path sends and receives
- * @RNIC_FINISHED:	the worker sent FIN, because the consumer closed and all is sent
+ * @RNIC_FINISHED:	the worker sent FIN, because the consumer closed and all was sent
  * @RNIC_FAILED:	the data path ended the connection; it receives no more, and sends no
  *			more than a Terminate
  * @RNIC_DOWN:		the worker took the connection down
  * @RNIC_GONE:		it is being destroyed
- * @RNIC_LIVES:		how many
+ * @RNIC_LIVES:		number of stages
  */
 enum rnic_life {
 	RNIC_IDLE,
@@ -41,17 +40,17 @@ enum rnic_life {
 };
 
 /**
- * enum rnic_move - who moves it
+ * enum rnic_move - cause of a move to another stage
  * @RNIC_MOVE_CLAIM:	a startup is about to attach a connection
  * @RNIC_MOVE_RESET:	the consumer resets
- * @RNIC_MOVE_RELEASE:	either is through with it, without a connection
+ * @RNIC_MOVE_RELEASE:	the reset is done, or the startup could not attach
  * @RNIC_MOVE_ATTACH:	the startup has attached the connection
  * @RNIC_MOVE_BEGIN:	the startup hands the stream over
  * @RNIC_MOVE_FINISH:	the worker sends FIN
  * @RNIC_MOVE_FAIL:	the data path found an error, or received a Terminate
  * @RNIC_MOVE_END:	the worker takes the connection down
- * @RNIC_MOVE_DESTROY:	the consumer destroys it, and nobody has a reference any more
- * @RNIC_MOVES:		how many
+ * @RNIC_MOVE_DESTROY:	the consumer destroys it
+ * @RNIC_MOVES:		number of causes
  */
 enum rnic_move {
 	RNIC_MOVE_CLAIM,
@@ -67,12 +66,12 @@ enum rnic_move {
 };
 
 /**
- * rnic_life_step() - look a move up
- * @life:	where the queue pair stands
- * @move:	who moves it
- * @next:	set to where that leads
+ * rnic_life_step() - get the next stage from the table
+ * @life:	current stage
+ * @move:	cause of the move
+ * @next:	set to the next stage
  *
- * Return: false when it may not be moved so from there; @next is left alone.
+ * Return: false if the move is not allowed at this stage; then @next is not set.
  */
 bool rnic_life_step(enum rnic_life life, enum rnic_move move, enum rnic_life *next);
 

@@ -8,8 +8,8 @@
 #include "qp/pace.h"
 
 /**
- * rnic_pace_init() - a new connection
- * @pace:	zeroed
+ * rnic_pace_init() - initialise for a new connection
+ * @pace:	state, zeroed
  * @coalesce:	messages may be held
  */
 void rnic_pace_init(struct rnic_pace *pace, bool coalesce)
@@ -18,7 +18,7 @@ void rnic_pace_init(struct rnic_pace *pace, bool coalesce)
 	pace->threshold = RNIC_PACE_MIN;
 }
 
-/* A hold is over, and it paid, or was in vain. */
+/* Adapt the threshold at the end of a hold, which did or did not pay. */
 static void learn_hold(struct rnic_pace *pace, bool paid)
 {
 	if (paid) {
@@ -37,16 +37,16 @@ static bool is_stream(const struct rnic_pace *pace)
 
 /**
  * rnic_pace_doorbell() - decide on the bytes of a doorbell that do not fill a segment
- * @pace:	what was learnt
- * @rest:	bytes at the end of the last segment that is not full; 0 if more follows at once
+ * @pace:	state
+ * @rest:	bytes in the last segment if that is not full; 0 if more follows at once
  * @held:	bytes that were held before this doorbell
  * @encoded:	bytes of this doorbell
  * @emss:	bytes of a full segment
- * @may_wait:	nothing else speaks against a wait
+ * @may_wait:	the connection allows holding
  *
- * Bytes that are held begin anew when all of @rest is of this doorbell: those before are part of a
- * full segment then, so holding them paid. A doorbell of which two do not fit into a segment gains
- * nothing.
+ * If all of @rest is of this doorbell, a new hold begins. The bytes that were held before are then
+ * part of a full segment, so holding them paid. Nothing is held if two such doorbells do not fit
+ * into a segment.
  *
  * Return: the decision.
  */
@@ -70,8 +70,8 @@ enum rnic_pace_hold rnic_pace_doorbell(struct rnic_pace *pace, u32 rest, u32 hel
 }
 
 /**
- * rnic_pace_over() - the timer ended a hold
- * @pace:	what was learnt
+ * rnic_pace_over() - learn from a hold that the timer ended
+ * @pace:	state
  */
 void rnic_pace_over(struct rnic_pace *pace)
 {
@@ -79,9 +79,9 @@ void rnic_pace_over(struct rnic_pace *pace)
 }
 
 /**
- * rnic_pace_posts() - the worker sent what a kernel consumer posted
- * @pace:	what was learnt; @soft_left is read without a lock
- * @posts:	by how many posts, at least 1
+ * rnic_pace_posts() - learn from the posts of a kernel consumer that the worker has sent
+ * @pace:	state; @soft_left is read without a lock
+ * @posts:	number of posts, at least 1
  */
 void rnic_pace_posts(struct rnic_pace *pace, u32 posts)
 {

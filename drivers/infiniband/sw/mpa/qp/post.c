@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Posting. Kernel consumers hand over work requests, in any context. User space fills its mapped
- * ring and only rings the doorbell, which arrives as a post of nothing.
+ * Posting. Kernel consumers post work requests in any context. User space fills its mapped ring and
+ * then rings the doorbell, which is a post without work requests.
  *
- * ib_post_send() must not transmit by itself: it may be called under a lock that the consumer's
- * completion handler takes too, and with interrupts off. The worker transmits, or a tasklet, as
- * soon as softirqs may run, which is mostly before the call returns (bulk.c).
+ * ib_post_send() must not transmit, because its caller may hold a lock that the consumer's
+ * completion handler takes too, or have interrupts off. The worker transmits, or a tasklet, which
+ * mostly runs before the call returns (bulk.c).
  *
- * A queue pair in the error state still accepts: its worker flushes what it finds.
+ * Posting to a queue pair in the error state succeeds, and the worker flushes the work requests.
  */
 #include <linux/interrupt.h>
 
@@ -35,11 +35,11 @@ static int push_sends(struct rnic_qp *qp, const struct ib_send_wr *wr,
 }
 
 /*
- * Have it sent. With interrupts off softirqs may not be let run here, and a tasklet left
- * to a thread is no better than the worker. Where spinlocks leave both on (PREEMPT_RT), a
- * tasklet would run here with the consumer's locks held, and call its handlers.
+ * Wake the worker or run the tasklet. With interrupts off softirqs must not run here, and a
+ * tasklet in ksoftirqd is no better than the worker. With PREEMPT_RT spinlocks do not disable
+ * softirqs, so the tasklet would call the consumer's handlers here with its locks held.
  */
-static void have_posts_sent(struct rnic_qp *qp)
+static void start_sending(struct rnic_qp *qp)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !READ_ONCE(qp->tx.pace.soft_left) || irqs_disabled()) {
 		rnic_qp_kick(qp);
@@ -53,8 +53,8 @@ static void have_posts_sent(struct rnic_qp *qp)
 /**
  * rnic_post_send() - post work requests to a send queue
  * @ibqp:	the QP
- * @wr:		list of work requests; empty: a user's doorbell
- * @bad_wr:	the first one not posted
+ * @wr:		list of work requests; NULL for a doorbell of user space
+ * @bad_wr:	set to the first one that was not posted
  *
  * Return: 0 or a negative errno.
  */
@@ -72,8 +72,8 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return 0;
 	}
 	ret = push_sends(qp, wr, bad_wr);
-	/* Also when one failed: those before it are posted. */
-	have_posts_sent(qp);
+	/* If one failed, those before it were posted. */
+	start_sending(qp);
 	return ret;
 }
 
@@ -81,9 +81,9 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  * rnic_post_recv() - post a kernel consumer's receives
  * @ibqp:	the QP
  * @wr:		list of work requests
- * @bad_wr:	the first one not posted
+ * @bad_wr:	set to the first one that was not posted
  *
- * Kicks a QP in the error state, where receives are flushed.
+ * Wakes the worker of a queue pair in the error state, which flushes the receives.
  *
  * Return: 0 or a negative errno.
  */
@@ -106,7 +106,7 @@ int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		}
 	}
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
-	/* Posted, then look: pairs with rnic_qp_flush(). */
+	/* Store the receives before reading the state. Pairs with rnic_qp_flush(). */
 	smp_mb();
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)
 		rnic_qp_kick(qp);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What does not wait for the worker.
+ * The data path in softirqs, without a wake-up of the worker.
  *
- * What arrives in small amounts is handled in the softirq that brought it, as long as nobody
- * owns the socket: a message of a few bytes costs no wake-up then. So are the answers to small
- * Reads, and the sends that waited for a Read to come back, up to a bound. A timer's softirq
- * sends the small messages of a stream that were held back for a moment (hold.c). A tasklet
- * sends what a kernel consumer posts one by one (bulk.c).
+ * Small amounts of data are received in the softirq in which TCP reports them, unless a process
+ * owns the socket. That softirq also answers small Reads, and sends work requests that waited for
+ * a Read, up to RNIC_INLINE_MAX bytes. A timer sends the held messages of a stream (hold.c). A
+ * tasklet sends for kernel consumers (bulk.c).
  *
- * The timer and the tasklet find the connection in rnic_qp.conn, without a reference: the
- * worker waits for both before it lets the connection go.
+ * The timer and the tasklet use rnic_qp.conn without a reference, because the worker waits for
+ * both when it takes the connection down.
  */
 #include <linux/interrupt.h>
 
@@ -18,9 +17,9 @@
 #include "tcp/stream.h"
 
 /*
- * Receive without the worker, and send what this allows.
+ * Receive, and send what this allows.
  *
- * Return: true when the worker is needed, to go on or to end the connection.
+ * Return: true if the worker is needed, to go on or to end the connection.
  */
 static bool receive_and_answer(struct rnic_qp *qp, struct rnic_sock *s)
 {
@@ -47,9 +46,8 @@ static bool is_small(struct rnic_qp *qp, struct rnic_conn *conn)
 }
 
 /*
- * rnic_sock_event_fn of a socket in Full Operation. sk_callback_lock is held, and
- * for data the socket lock: TCP's own, or that of an owner who works through what
- * came while it had the socket.
+ * rnic_sock_event_fn of a socket in Full Operation. sk_callback_lock is held. With RNIC_SOCK_DATA
+ * the socket lock is held too, by TCP's softirq or by a process that handles the backlog.
  */
 void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
 {
@@ -70,10 +68,10 @@ void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
  * @qp:		queue pair
  * @conn:	its connection, socket locked
  *
- * TCP left it to the owner of the socket.
+ * TCP puts such segments into the backlog of the socket, which its owner handles.
  *
  * Context: process.
- * Return: true when the worker is needed.
+ * Return: true if the worker is needed.
  */
 bool rnic_receive_backlog(struct rnic_qp *qp, struct rnic_conn *conn)
 {
@@ -85,11 +83,12 @@ bool rnic_receive_backlog(struct rnic_qp *qp, struct rnic_conn *conn)
 }
 
 /**
- * rnic_qp_begin() - the connection stands: the RTR, and what came or waits already
- * @qp:	queue pair, socket events go to it
+ * rnic_qp_begin() - begin to receive and send, with the RTR if one is due
+ * @qp:	queue pair that gets the socket events
  * @conn:	its connection
  *
- * Whoever woke the worker before did so in vain, so this looks at everything that may wait.
+ * Before this the worker did nothing when it was woken, so this looks for data that arrived and
+ * for work requests.
  *
  * Context: process, without I/O.
  */
@@ -127,11 +126,11 @@ static void send_held(struct rnic_sock *s, void *ctx)
 }
 
 /**
- * rnic_hold_over() - hrtimer of a queue pair
+ * rnic_hold_over() - handle the timer of held messages
  * @timer:	rnic_qp.hold
  *
- * Starts itself again when it is too early, or a process has the socket, rather than
- * with the value returned: that process may start it at the same time.
+ * Starts the timer again if it is too early, or if a process owns the socket. It does not return
+ * HRTIMER_RESTART, because that process may start the timer at the same time.
  *
  * Context: softirq.
  * Return: HRTIMER_NORESTART.
@@ -141,7 +140,7 @@ enum hrtimer_restart rnic_hold_over(struct hrtimer *timer)
 	struct rnic_qp *qp = container_of(timer, struct rnic_qp, hold);
 	struct rnic_conn *conn = READ_ONCE(qp->conn);
 
-	/* The doorbell may add to what is held. */
+	/* The process that owns the socket may hold more. */
 	if (conn && !rnic_sock_try(&conn->s, send_held, qp))
 		rnic_hold_start(qp, ktime_add_ns(ktime_get(), RNIC_HOLD_NS));
 	return HRTIMER_NORESTART;
@@ -157,7 +156,7 @@ static void try_to_send(struct rnic_sock *s, void *ctx)
 }
 
 /**
- * rnic_post_soft() - tasklet of a queue pair of the kernel
+ * rnic_post_soft() - handle the tasklet of a kernel consumer's queue pair
  * @tasklet:	rnic_qp.soft
  *
  * Context: softirq.

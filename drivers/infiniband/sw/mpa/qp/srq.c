@@ -2,9 +2,8 @@
 /*
  * Shared receive queues.
  *
- * An SRQ outlives the QPs that use it: ib_core destroys it only when none is
- * left. Its lock is both the producers' (kernel consumers post) and the
- * consumers' (several QPs pop).
+ * An SRQ outlives the queue pairs that use it, because ib_core destroys it after them. Its lock
+ * serialises the producers (kernel consumers that post) and the consumers (queue pairs that pop).
  */
 #include "core/dev.h"
 #include "qp/srq.h"
@@ -34,10 +33,11 @@ static void raise_limit_event(struct ib_srq *ibsrq)
 /**
  * rnic_srq_pop() - take the next receive of an SRQ
  * @srq:	the SRQ
- * @rwqe:	where the private copy goes
+ * @rwqe:	set to a private copy
  *
- * Any context; may raise IB_EVENT_SRQ_LIMIT_REACHED.
+ * May raise IB_EVENT_SRQ_LIMIT_REACHED.
  *
+ * Context: any.
  * Return: as rnic_rq_pop().
  */
 int rnic_srq_pop(struct rnic_srq *srq, struct rnic_rwqe *rwqe)
@@ -56,9 +56,9 @@ int rnic_srq_pop(struct rnic_srq *srq, struct rnic_rwqe *rwqe)
 }
 
 /**
- * rnic_srq_create() - make a shared receive queue
+ * rnic_srq_create() - create a shared receive queue
  * @ibsrq:	the SRQ, zeroed by ib_core
- * @init:	what is wanted; what there is, afterwards
+ * @init:	requested attributes; set to the granted ones
  * @uctx:	the user's context, NULL for kernel consumers
  *
  * Return: 0 or a negative errno.
@@ -73,7 +73,7 @@ int rnic_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
-	/* The limit means nothing here, it may be garbage. */
+	/* The limit has no meaning here and may be garbage. */
 	if (!attr->max_wr || attr->max_wr > RNIC_MAX_QP_WR || attr->max_sge > RNIC_MAX_SGE)
 		return -EINVAL;
 	if (!rnic_dev_charge(dev, RNIC_OBJ_SRQ))
@@ -96,10 +96,10 @@ int rnic_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
  * rnic_srq_modify() - arm the limit of an SRQ
  * @ibsrq:	the SRQ
  * @attr:	new limit, 0 for none
- * @mask:	what to change; the size cannot be
+ * @mask:	attributes to change; the size cannot change
  * @udata:	unused
  *
- * A limit above what is posted at this moment raises the event at once.
+ * Raises the event at once if fewer receives are posted.
  *
  * Return: 0 or a negative errno.
  */
@@ -126,9 +126,9 @@ int rnic_srq_modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 }
 
 /**
- * rnic_srq_query() - tell about an SRQ
+ * rnic_srq_query() - query the attributes of an SRQ
  * @ibsrq:	the SRQ
- * @attr:	filled
+ * @attr:	filled in
  *
  * Return: 0.
  */
@@ -146,8 +146,8 @@ int rnic_srq_query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 }
 
 /**
- * rnic_srq_destroy() - take a shared receive queue down
- * @ibsrq:	the SRQ; no QP uses it; ib_core frees it afterwards
+ * rnic_srq_destroy() - destroy a shared receive queue
+ * @ibsrq:	the SRQ, which no QP uses; ib_core frees it afterwards
  * @udata:	unused
  *
  * Return: 0.
@@ -163,10 +163,9 @@ int rnic_srq_destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
  * rnic_srq_post_recv() - post a kernel consumer's receives
  * @ibsrq:	the SRQ
  * @wr:		list of work requests
- * @bad_wr:	the first one not posted
+ * @bad_wr:	set to the first one that was not posted
  *
- * Any context.
- *
+ * Context: any.
  * Return: 0 or a negative errno.
  */
 int rnic_srq_post_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,

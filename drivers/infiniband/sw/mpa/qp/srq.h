@@ -16,9 +16,9 @@
  * @lock:	protects the rest, consumer and kernel producer sides; taken with
  *		interrupts off
  * @rq:		receive work requests
- * @max_wr:	as granted
- * @max_sge:	as granted
- * @limit:	fewer receives than this fire the limit event; 0: not armed
+ * @max_wr:	work requests granted
+ * @max_sge:	SGEs granted
+ * @limit:	number of receives below which the limit event is raised; 0 if not armed
  */
 struct rnic_srq {
 	struct ib_srq ibsrq;
@@ -30,8 +30,8 @@ struct rnic_srq {
 };
 
 /**
- * rnic_srq() - the shared receive queue around an ib_srq of ours
- * @ibsrq:	the ib_srq
+ * rnic_srq() - get the shared receive queue of an ib_srq
+ * @ibsrq:	an ib_srq of this driver
  *
  * Return: the shared receive queue.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The state of a queue pair as the rest of the driver sees and changes it: references, error,
- * its connection, its worker. Everybody calls this file, and it calls nobody in the room.
+ * The state of a queue pair: references, errors, its connection, waking its worker. All files of
+ * this folder may call this one, and it calls none of them but life.c.
  */
 #include <linux/workqueue.h>
 
@@ -24,7 +24,7 @@ struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn)
 	unsigned long flags;
 	struct rnic_qp *qp;
 
-	/* Against rnic_destroy_qp(), which takes it out of reach with this lock. */
+	/* rnic_destroy_qp() removes it from the xarray under this lock. */
 	xa_lock_irqsave(&dev->qps, flags);
 	qp = xa_load(&dev->qps, qpn);
 	if (qp)
@@ -34,8 +34,8 @@ struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn)
 }
 
 /*
- * ib_device_ops.iw_add_ref: nothing to do. iw_cm calls it right after iw_get_qp, and nowhere
- * else, so the reference that it is for is that of rnic_qp_find().
+ * ib_device_ops.iw_add_ref. Does nothing, because iw_cm calls it only right after iw_get_qp, and
+ * rnic_qp_find() has taken the reference.
  */
 void rnic_qp_add_ref(struct ib_qp *ibqp)
 {
@@ -62,11 +62,11 @@ void rnic_qp_kick(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_try_move() - change the life of a queue pair, if it may be moved so
- * @qp:		queue pair, @lock held, and its socket from RNIC_ATTACHED on
- * @move:	who moves it
+ * rnic_qp_try_move() - move a queue pair to the next stage of its life, if that is allowed
+ * @qp:		queue pair, @lock held, and from RNIC_ATTACHED on its socket locked
+ * @move:	cause of the move
  *
- * Return: false when it may not be moved so from where it stands; nothing has changed then.
+ * Return: false if the move is not allowed at this stage; then nothing has changed.
  */
 bool rnic_qp_try_move(struct rnic_qp *qp, enum rnic_move move)
 {
@@ -80,9 +80,9 @@ bool rnic_qp_try_move(struct rnic_qp *qp, enum rnic_move move)
 }
 
 /**
- * rnic_qp_move() - change the life of a queue pair, which stands where it may be moved so
- * @qp:		as rnic_qp_try_move()
- * @move:	who moves it
+ * rnic_qp_move() - move a queue pair to the next stage of its life; warn if that is not allowed
+ * @qp:		as for rnic_qp_try_move()
+ * @move:	cause of the move
  */
 void rnic_qp_move(struct rnic_qp *qp, enum rnic_move move)
 {
@@ -90,7 +90,7 @@ void rnic_qp_move(struct rnic_qp *qp, enum rnic_move move)
 }
 
 /**
- * rnic_qp_error() - to the error state; the worker does the rest
+ * rnic_qp_error() - move a queue pair to the error state and wake its worker
  * @qp:	queue pair
  *
  * Context: any but hard interrupt.
@@ -104,9 +104,9 @@ void rnic_qp_error(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_lost() - the connection cannot go on: to the error state
+ * rnic_qp_lost() - move a queue pair to the error state, because its connection is lost
  * @qp:	queue pair
- * @conn:	its connection, if it has not been taken down since
+ * @conn:	the connection; the state does not change if the queue pair has it no longer
  *
  * Context: process.
  */
@@ -120,11 +120,12 @@ void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_conn *conn)
 }
 
 /**
- * rnic_qp_must_flush() - has the worker the queues to itself, and must it flush them?
+ * rnic_qp_must_flush() - test whether the worker must flush the queues
  * @qp:	queue pair
  *
  * Context: any but hard interrupt.
- * Return: true in error without a connection.
+ * Return: true if the queue pair is in error and has no connection, so only the worker uses the
+ * queues.
  */
 bool rnic_qp_must_flush(struct rnic_qp *qp)
 {
@@ -137,11 +138,11 @@ bool rnic_qp_must_flush(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_conn() - the connection, if its stream is the queue pair's
+ * rnic_qp_conn() - get the connection of a queue pair that has the stream
  * @qp:	queue pair
  *
  * Context: any but hard interrupt.
- * Return: it, with a reference; NULL without one, or while its startup has the stream.
+ * Return: the connection with a reference; NULL if there is none, or the startup has the stream.
  */
 struct rnic_conn *rnic_qp_conn(struct rnic_qp *qp)
 {
@@ -154,7 +155,7 @@ struct rnic_conn *rnic_qp_conn(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_wake_startup() - have the startup look, which has the stream
+ * rnic_qp_wake_startup() - wake the startup, if it has the stream
  * @qp:	queue pair
  *
  * Context: any but hard interrupt.
@@ -168,10 +169,8 @@ void rnic_qp_wake_startup(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_stop() - end the connection: the data path goes no further
+ * rnic_qp_stop() - stop the data path and wake the worker, which takes the connection down
  * @qp:	queue pair, socket locked
- *
- * The worker takes it down.
  *
  * Context: any but hard interrupt.
  */
@@ -185,8 +184,8 @@ void rnic_qp_stop(struct rnic_qp *qp)
 }
 
 /*
- * What becomes of an error here, by its class in the table of wire/err.c: the counter, if an
- * FPDU of the peer's caused it, and the async event.
+ * By the class of an error in wire/err.c: the counter, if an FPDU of the peer caused the error, and
+ * the async event.
  */
 static const struct {
 	enum rnic_stat stat;
@@ -200,14 +199,14 @@ static const struct {
 };
 
 /**
- * rnic_qp_fail() - end the connection for an error of the data path
+ * rnic_qp_fail() - end the connection because of an error of the data path
  * @qp:		queue pair, socket locked
- * @err:	what happened
- * @theirs:	in the FPDU just received: it is counted, and its header goes into the
- *		Terminate
+ * @err:	the error
+ * @theirs:	the FPDU just received caused it, so it is counted, and the Terminate contains its
+ *		header
  *
- * Nothing is received or sent any more but the Terminate. It is not sent where
- * no FPDU may be sent yet (NEG-30).
+ * The data path receives and sends no more, except for the Terminate. That is not sent if no FPDU
+ * may be sent yet (NEG-30).
  */
 void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
 {
@@ -218,7 +217,7 @@ void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
 		return;
 	if (theirs)
 		rnic_stat_inc(qp->dev, reports[class].stat);
-	/* Before any work request is seen to fail. */
+	/* Set the error state before a consumer sees a work request fail. */
 	rnic_qp_stop(qp);
 	qp->event = reports[class].event;
 	qp->tx.term_due = qp->tx.open;

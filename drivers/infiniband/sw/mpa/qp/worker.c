@@ -2,20 +2,19 @@
 /*
  * The worker of a queue pair: it receives, sends, and takes the connection down.
  *
- * Socket events wake it, and kernel consumers that post (in any context), and whatever changes
- * the state. Small amounts do not wait for it (softirq.c, doorbell.c). Large ones are its own,
- * both ways, because it copies on a CPU that the other side does not need; doorbells leave them
- * to it meanwhile (bulk.c).
+ * Socket events, posts of kernel consumers and changes of the state wake it. It receives and sends
+ * large amounts of data, because it can copy on another CPU than the consumer's. Softirqs and
+ * doorbells handle small ones (softirq.c, doorbell.c).
  *
  * Only the worker takes a connection down:
  *
- *	socket locked:	encode the Terminate that is due, push what TCP takes,
- *			unlink connection and queue pair
+ *	socket locked:	encode a Terminate if one is due, pass to TCP what it takes, unlink
+ *			connection and queue pair
  *	unlocked:	flush, raise the events of the queue pair, give the stream with its
- *			unsent rest back to the startup, which tells iw_cm and lingers
+ *			unsent bytes back to the startup, which reports to iw_cm and lingers
  *
- * After the unlinking a doorbell finds no connection, so the worker alone has the data path, and
- * flushes what is posted later.
+ * After that a doorbell finds no connection, so only the worker uses the data path. It flushes
+ * work requests that are posted later.
  */
 #include <linux/mm.h>
 #include <linux/workqueue.h>
@@ -27,17 +26,17 @@
 #include "qp/trace.h"
 #include "tcp/stream.h"
 
-/* How long a graceful close may take before it is cut short. */
+/* Longest time of a graceful close without progress */
 #define CLOSE_MS	5000
-/* How long receives posted in error are looked for without a system call. */
+/* Longest time of looking for receives posted in error without a system call */
 #define REFLUSH_MAX	(8 * HZ)
 
 /**
- * rnic_qp_look() - a system call reached a user's queue pair: have it looked at
+ * rnic_qp_look() - look at the queues of a user's queue pair after a system call
  * @qp:	queue pair
  *
- * In error the worker flushes what it finds, and goes on looking for some seconds. The
- * completion queues are looked at for a late arming. Otherwise nothing happens.
+ * Wakes the worker of a queue pair in error, which flushes receives and looks for more for some
+ * seconds. Looks for a late arming of the completion queues.
  *
  * Context: any.
  */
@@ -51,9 +50,9 @@ void rnic_qp_look(struct rnic_qp *qp)
 }
 
 /*
- * The close may take CLOSE_MS from the last byte on that the peer acknowledged, so that a peer
- * that takes nothing does not keep us. Received bytes count too until our FIN, with which the
- * time begins anew. TCP goes on with what it has at the end (linger.c).
+ * Set the deadline of a close to CLOSE_MS after the last byte that the peer acknowledged, so that a
+ * peer that takes nothing does not delay it forever. Until our FIN received bytes count too, and
+ * the FIN begins the time anew. After the deadline TCP still sends what it has (linger.c).
  */
 static void await_end(struct rnic_qp *qp, struct rnic_conn *conn)
 {
@@ -68,9 +67,8 @@ static void await_end(struct rnic_qp *qp, struct rnic_conn *conn)
 }
 
 /*
- * Everything posted before the close was sent, or may never be, since nothing is agreed
- * on that opens the stream (NEG-30): FIN, and wait for the peer's. An RTR that is agreed
- * on is under way.
+ * Send FIN after all that was posted before the close was sent. Do not wait if it can never be
+ * sent, because no FPDU of the peer will open the stream (NEG-30). An agreed RTR opens it.
  */
 static void close_gracefully(struct rnic_qp *qp, struct rnic_conn *conn)
 {
@@ -80,14 +78,15 @@ static void close_gracefully(struct rnic_qp *qp, struct rnic_conn *conn)
 	if (opens && !rnic_tx_idle(qp))
 		return;
 	spin_lock_bh(&qp->lock);
-	/* It may have been finished in an earlier round. */
+	/* Fails if an earlier run has done it. */
 	rnic_qp_try_move(qp, RNIC_MOVE_FINISH);
 	spin_unlock_bh(&qp->lock);
 }
 
 /*
- * The peer sends no more, but still takes what was posted and what it asked for
- * (CONN-17): as long as that moves. What waits for a Read waits in vain now.
+ * Return: true if the peer, which has sent FIN, may still take posted messages and Read Responses
+ * (CONN-17). There is a deadline for that. False if Reads are outstanding, because the peer cannot
+ * answer them any more.
  */
 static bool half_open(struct rnic_qp *qp, struct rnic_conn *conn)
 {
@@ -100,9 +99,9 @@ static bool half_open(struct rnic_qp *qp, struct rnic_conn *conn)
 }
 
 /*
- * True if the connection is over. A FIN inside an FPDU, a reset and a time-out lose data, so the
- * consumer gets an event. A FIN between two FPDUs is the peer's close. It is not over before the
- * data path has looked at all that arrived: @unread says that it has not.
+ * True if the connection is over, which it is not while the data path has @unread data. A FIN
+ * inside an FPDU, a reset and a time-out lose data, so the consumer gets an event. A FIN between
+ * two FPDUs is the peer's close.
  */
 static bool is_over(struct rnic_qp *qp, struct rnic_conn *conn, bool unread)
 {
@@ -132,8 +131,8 @@ static void raise_event(struct rnic_qp *qp, enum ib_event_type type)
 }
 
 /*
- * Once between two RESETs: no receive will be taken from the shared queue for this queue pair any
- * more. A consumer that drains it waits for the event, also if it was never connected.
+ * Raise an event once between two RESETs, because this queue pair takes no more receives from the
+ * shared queue. A consumer that drains it waits for the event, even if it was never connected.
  */
 static void raise_last_wqe_event(struct rnic_qp *qp)
 {
@@ -158,17 +157,17 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 	spin_unlock_bh(&qp->lock);
 }
 
-/* delayed_work of a user's queue pair in error: look again. */
+/* delayed_work of a user's queue pair in error: wake the worker to look for receives. */
 void rnic_qp_reflush(struct work_struct *work)
 {
 	rnic_qp_kick(container_of(work, struct rnic_qp, reflush.work));
 }
 
 /*
- * User space posts receives without a doorbell, also to a queue pair in error,
- * and waits for them to come back flushed. So look again when as much time has passed as
- * since the last one was found, or the last system call came. After some seconds of
- * nothing the next system call looks: a program that does nothing costs nothing.
+ * Flush the queues. User space posts receives without a doorbell, also to a queue pair in error,
+ * and waits for their completions. So look again after the time that has passed since the last
+ * receive or system call. After REFLUSH_MAX wait for the next system call, because an idle program
+ * must not cost CPU time.
  */
 static void flush_queues(struct rnic_qp *qp)
 {
@@ -185,7 +184,7 @@ static void flush_queues(struct rnic_qp *qp)
 		queue_delayed_work(rnic_wq, &qp->reflush, max(idle, 1UL));
 }
 
-/* Socket not locked; @conn with the queue pair's reference, which goes. */
+/* Socket not locked. Drops the queue pair's reference to @conn. */
 static void take_down(struct rnic_qp *qp, struct rnic_conn *conn)
 {
 	struct page *tail = qp->tx.chunk.page;
@@ -200,15 +199,15 @@ static void take_down(struct rnic_qp *qp, struct rnic_conn *conn)
 	qp->event = -1;
 	raise_last_wqe_event(qp);
 	hrtimer_cancel(&qp->hold);
-	/* No connection, then look: the tasklet began, and looks at rnic_qp.conn. */
+	/* Clear rnic_qp.conn before looking whether the tasklet runs, which reads it. */
 	smp_mb();
 	tasklet_unlock_wait(&qp->soft);
-	/* The last thing that may touch qp: it drops the endpoint's reference. */
+	/* Do not use qp after this, because it drops the endpoint's reference. */
 	rnic_conn_end(conn, tail, off, len);
 	rnic_conn_put(conn);
 }
 
-/* Return: the connection is over. */
+/* Return: true if the connection is over. */
 static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 {
 	bool finished = rnic_qp_life(qp) == RNIC_FINISHED;
