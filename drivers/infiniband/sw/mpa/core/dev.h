@@ -6,7 +6,6 @@
 #define _RNIC_DEV_H
 
 #include <linux/atomic.h>
-#include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
@@ -18,6 +17,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "core/gfp.h"
 #include "core/stats.h"
 
 struct rnic_mr;
@@ -34,12 +34,6 @@ struct rnic_mr;
 #define RNIC_MAX_FASTREG_PAGES	256
 #define RNIC_MAX_RD_ATOM	128
 #define RNIC_MAX_MSG_SIZE	U32_MAX
-
-/*
- * For memory whose size or number user space or a peer decides. It is charged to the cgroup of
- * the task. An allocation that fails returns an error, and the OOM killer does not run.
- */
-#define RNIC_GFP		(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
  * enum rnic_obj - kinds of objects with a limit per device
