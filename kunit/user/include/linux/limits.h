@@ -4,6 +4,7 @@
 
 #include_next <linux/limits.h>
 
+#define U16_MAX		((__u16)~0U)
 #define U32_MAX		((__u32)~0U)
 #define U64_MAX		((__u64)~0ULL)
 

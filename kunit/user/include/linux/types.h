@@ -6,6 +6,7 @@
 #include_next <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef __u8 u8;
 typedef __u16 u16;
