@@ -22,6 +22,8 @@ extern struct kunit_suite qp_life_suite;
 extern struct kunit_suite qp_pace_suite;
 extern struct kunit_suite qp_readq_suite;
 extern struct kunit_suite ring_user_suite;
+extern struct kunit_suite ring_kernel_suite;
+extern struct kunit_suite ring_cq_suite;
 extern struct kunit_suite abi_suite;
 
 /* of a framework that was built outside the kernel (scripts/kunit/framework.sh) */
