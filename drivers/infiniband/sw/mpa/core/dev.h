@@ -18,9 +18,8 @@
 #include <rdma/ib_verbs.h>
 
 #include "core/gfp.h"
+#include "core/regions.h"
 #include "core/stats.h"
-
-struct rnic_mr;
 
 /* Limits, as query_device reports them. */
 #define RNIC_MAX_QP		131072
@@ -152,10 +151,8 @@ struct rnic_cm_dev {
  * @width:	enum ib_port_width, as of the last link event
  * @port_state:	enum ib_port_state last reported by an event; under RTNL
  * @qps:	QPN to struct rnic_qp
- * @mrs:	STag index to struct rnic_mr, read under RCU
- * @mr_epoch:	number of deregistrations
+ * @regions:	memory regions
  * @streams:	number of connections so far, which numbers them
- * @dma_mr:	region of the local DMA lkey (0) of kernel consumers
  * @set:	settings
  * @stats:	counters
  * @num:	objects in existence, by enum rnic_obj
@@ -178,10 +175,8 @@ struct rnic_dev {
 	u8 width;
 	enum ib_port_state port_state;
 	struct xarray qps;
-	struct xarray mrs;
-	atomic64_t mr_epoch;
+	struct rnic_regions regions;
 	atomic64_t streams;
-	struct rnic_mr *dma_mr;
 	struct rnic_settings set;
 	struct rnic_stats __percpu *stats;
 	atomic_t num[RNIC_OBJ_N];
