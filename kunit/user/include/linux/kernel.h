@@ -8,3 +8,5 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
+
+#define IS_ALIGNED(n, size)	(!((n) & ((__typeof__(n))(size) - 1)))

@@ -5,13 +5,10 @@
 
 #include <asm/barrier.h>
 #include <linux/kernel.h>
+#include <linux/rcupdate.h>
 
 #define container_of(p, type, member) \
 	((type *)((char *)(p) - offsetof(type, member)))
-
-struct rcu_head {
-	void *next;
-};
 
 struct ib_device;
 struct ib_ucontext;
