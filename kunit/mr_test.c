@@ -232,6 +232,15 @@ static void found_last(struct kunit *test)
 	new->stag++;
 	KUNIT_EXPECT_EQ(test, look(&mem, STAG, 0, 1, 1), RNIC_MR_STAG);
 	KUNIT_EXPECT_EQ(test, look(&mem, STAG + 1, 0, 1, 1), RNIC_MR_OK);
+	/* and not searched again until something is deregistered */
+	for (access = 0; access < 2; access++)
+		KUNIT_EXPECT_EQ(test, look(&mem, STAG + 1, 0, 1, access), RNIC_MR_OK);
+	xa_erase(&r->of_dev.all, STAG >> 8);
+	for (access = 0; access < 2; access++)
+		KUNIT_EXPECT_EQ(test, look(&mem, STAG + 1, 0, 1, access), RNIC_MR_OK);
+	atomic64_inc(&r->of_dev.epoch);
+	for (access = 0; access < 2; access++)
+		KUNIT_EXPECT_EQ(test, look(&mem, STAG + 1, 0, 1, access), RNIC_MR_STAG);
 }
 
 /* Every range of a region that begins anywhere in its first block. */
@@ -388,6 +397,7 @@ static void fastreg_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rnic_mr_fastreg(&mem, &mr->ibmr, STAG, 0), 0);
 	KUNIT_EXPECT_EQ(test, look(&mem, STAG, U64_MAX - 15, 15, 0), RNIC_MR_OK);
 	KUNIT_EXPECT_EQ(test, look(&mem, STAG, U64_MAX - 15, 16, 0), RNIC_MR_WRAP);
+	KUNIT_EXPECT_EQ(test, look(&mem, STAG, 0, 0, 0), RNIC_MR_BOUNDS);
 }
 
 static void fastreg(struct kunit *test)
@@ -422,7 +432,7 @@ static void fastreg(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mr->stream, mem.stream);
 	/* once only; and blocks that are set for the next time are not in use yet */
 	mr->next[0] = mr->next[1];
-	mr->ibmr.iova++;
+	mr->ibmr.iova += BLOCK;
 	KUNIT_EXPECT_EQ(test, rnic_mr_fastreg(&mem, &mr->ibmr, STAG + 2, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rnic_mr_get(&mem, STAG + 1, BASE, 1, 0), RNIC_MR_OK);
 	rnic_mr_read(mr, BASE, &byte, 1);
@@ -430,7 +440,7 @@ static void fastreg(struct kunit *test)
 	/* who invalidates ends its own access */
 	KUNIT_EXPECT_EQ(test, rnic_mr_invalidate(&mem, STAG + 1, false), 0);
 	KUNIT_EXPECT_PTR_EQ(test, mem.mr, NULL);
-	mr->ibmr.iova--;
+	mr->ibmr.iova -= BLOCK;
 	KUNIT_EXPECT_EQ(test, rnic_mr_fastreg(&mem, &mr->ibmr, STAG, 0), 0);
 	rnic_mr_read(mr, BASE, &byte, 1);
 	KUNIT_EXPECT_EQ(test, byte, byte_at(BLOCK));
