@@ -32,16 +32,6 @@ int rnic_frame_send(struct rnic_ep *ep, const struct mpa_frame *f, const void *p
 	return ret;
 }
 
-/* Copy the next @n unread bytes and consume them. */
-static void take_bytes(struct rnic_sock *s, void *to, u32 n)
-{
-	struct rnic_cursor at;
-
-	rnic_sock_rewind(s, &at, 0);
-	rnic_sock_copy(s, &at, to, n);
-	rnic_sock_consume(s, n);
-}
-
 /**
  * rnic_frame_read() - read the bytes that have arrived of a startup frame
  * @ep:		endpoint, its socket locked; @frame and @have hold the frame so far
@@ -69,7 +59,9 @@ int rnic_frame_read(struct rnic_ep *ep, enum mpa_kind kind)
 		n = min(need - ep->have, rnic_sock_unread(&ep->conn.s));
 		if (!n)
 			return 0;
-		take_bytes(&ep->conn.s, ep->frame + ep->have, n);
+		if (rnic_sock_copy(&ep->conn.s, ep->frame + ep->have, n))
+			return -EPROTO;
+		rnic_sock_consume(&ep->conn.s, n);
 		ep->have += n;
 	}
 }

@@ -31,60 +31,32 @@ enum rnic_mr_fault rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *s
 	return fault;
 }
 
-/* Skip empty SGEs. Return: bytes that the next step can take from one SGE. */
-static u32 find_piece(struct rnic_sgl *sgl, u32 n)
+/**
+ * rnic_sgl_next() - begin to access the next bytes
+ * @mem:	the queue pair's memory; its region becomes that of the bytes
+ * @sgl:	the list; moved behind the bytes
+ * @access:	IB_ACCESS_* rights needed; 0 for reading
+ * @addr:	set to the address of the first byte in the region
+ * @n:		bytes wanted, at least 1 and at most those left in the list
+ *
+ * Context: as for rnic_mr_get().
+ * Return: the number of bytes in one SGE, at most @n; 0 if they cannot be accessed.
+ */
+u32 rnic_sgl_next(struct rnic_mem *mem, struct rnic_sgl *sgl, int access, u64 *addr, u32 n)
 {
-	while (sgl->off == sgl->sge[sgl->cur].len) {
+	const struct rnic_sge *sge = &sgl->sge[sgl->cur];
+
+	for (; sgl->off == sge->len; sge++) {
 		sgl->cur++;
 		sgl->off = 0;
 	}
-	return min(n, sgl->sge[sgl->cur].len - sgl->off);
-}
-
-static __always_inline int
-fill_piece(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, int access, rnic_fill_fn fill,
-	   void *src)
-{
-	const struct rnic_sge *sge = &sgl->sge[sgl->cur];
-	u64 addr = sge->addr + sgl->off;
-	int ret;
-
-	if (rnic_mr_get(mem, sge->lkey, addr, n, access))
-		return -EACCES;
-	ret = fill(src, mem->mr, addr, n);
-	if (ret)
-		return ret;
+	n = min(n, sge->len - sgl->off);
+	*addr = sge->addr + sgl->off;
+	if (rnic_mr_get(mem, sge->lkey, *addr, n, access))
+		return 0;
 	sgl->off += n;
 	sgl->left -= n;
-	return 0;
-}
-
-static __always_inline int
-walk_list(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, int access, rnic_fill_fn fill,
-	  void *src)
-{
-	u32 piece;
-	int ret;
-
-	if (n > sgl->left)
-		return -EMSGSIZE;
-	for (; n; n -= piece) {
-		piece = find_piece(sgl, n);
-		ret = fill_piece(mem, sgl, piece, access, fill, src);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-/* A rnic_fill_fn. @src points to the destination, which it advances. */
-static int copy_out(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
-{
-	u8 **dst = src;
-
-	rnic_mr_read(mr, addr, *dst, n);
-	*dst += n;
-	return 0;
+	return n;
 }
 
 /**
@@ -99,26 +71,16 @@ static int copy_out(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
  */
 int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n)
 {
-	u8 *to = dst;
+	u32 piece;
+	u64 addr;
 
-	return walk_list(mem, sgl, n, 0, copy_out, &to);
-}
-
-/**
- * rnic_sgl_fill() - scatter the next bytes
- * @mem:	the queue pair's memory
- * @sgl:	the list; advanced by @n
- * @n:		bytes
- * @fill:	writes them, piece by piece
- * @src:	passed to @fill
- *
- * On failure some bytes may be written.
- *
- * Context: as for rnic_mr_get().
- * Return: 0; -EACCES; -EMSGSIZE if fewer bytes are left in the list; an error of @fill.
- */
-int rnic_sgl_fill(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, rnic_fill_fn fill,
-		  void *src)
-{
-	return walk_list(mem, sgl, n, IB_ACCESS_LOCAL_WRITE, fill, src);
+	if (n > sgl->left)
+		return -EMSGSIZE;
+	for (; n; n -= piece, dst += piece) {
+		piece = rnic_sgl_next(mem, sgl, 0, &addr, n);
+		if (!piece)
+			return -EACCES;
+		rnic_mr_read(mem->mr, addr, dst, piece);
+	}
+	return 0;
 }

@@ -42,19 +42,6 @@ struct rnic_sgl {
 };
 
 /**
- * typedef rnic_fill_fn - writes the next bytes of a source
- * @src:	the source, as given to rnic_sgl_fill()
- * @mr:		region to write to, being accessed
- * @addr:	where in it
- * @n:		bytes, at least 1
- *
- * Called with softirqs off; must not sleep.
- *
- * Return: 0, or -errno, which rnic_sgl_fill() returns.
- */
-typedef int (*rnic_fill_fn)(void *src, const struct rnic_mr *mr, u64 addr, u32 n);
-
-/**
  * rnic_sgl_init() - set a cursor to the first byte of a list
  * @sgl:	the cursor
  * @sge:	the list; must outlive the cursor
@@ -73,7 +60,6 @@ static inline void rnic_sgl_init(struct rnic_sgl *sgl, const struct rnic_sge *sg
 
 enum rnic_mr_fault rnic_sgl_check(struct rnic_mem *mem, const struct rnic_sgl *sgl, int access);
 int rnic_sgl_copy_from(struct rnic_mem *mem, struct rnic_sgl *sgl, void *dst, u32 n);
-int rnic_sgl_fill(struct rnic_mem *mem, struct rnic_sgl *sgl, u32 n, rnic_fill_fn fill,
-		  void *src);
+u32 rnic_sgl_next(struct rnic_mem *mem, struct rnic_sgl *sgl, int access, u64 *addr, u32 n);
 
 #endif /* _RNIC_SGL_H */

@@ -9,97 +9,10 @@
  * A CQ outlives the queue pairs that complete into it. ib_core destroys it only after they are
  * gone, and the destruction of a queue pair waits for its last upcall.
  *
- * Late arming. User space arms its CQ by a store into mapped memory, which the driver does not see
- * before the next completion. NICs raise an event at once if a CQ with unread completions is
- * armed, and programs rely on that (perftest -e polls once after each event). So a timer looks
- * again at a CQ with an event channel while a completion is unread. Each pause is twice the one
- * before. The timer stops some seconds after the last completion or event, because an idle
- * program must not cost CPU time. The next completion starts it again, and so does a system call
- * that queries or modifies a queue pair of the CQ.
- *
- * A program that got an event arms the CQ before it polls. So if the only unread completion had
- * its event, the first looks do not raise another one.
+ * cq_late.c makes up for an arming that the driver does not see.
  */
 #include "core/dev.h"
 #include "qp/cq.h"
-
-/* Longest pause between two looks for a late arming, about half of the time until the last */
-#define LATE_MAX	(4 * HZ)
-/* Looks without another event for a single completion that had one */
-#define TOLD_LOOKS	3
-
-/*
- * Start the timer. It is not a work item, because a worker would take the CPU from the program,
- * and the scheduler would move that to another one.
- */
-static void watch_ring(struct rnic_cq *cq, unsigned long pause)
-{
-	lockdep_assert_held(&cq->lock);
-	cq->pause = pause;
-	mod_timer(&cq->late, jiffies + pause);
-}
-
-/* Start with the shortest pause. @cq_context of a user CQ is its event channel, or NULL. */
-static void watch_ring_soon(struct rnic_cq *cq)
-{
-	if (cq->ring.user && cq->ibcq.cq_context &&
-	    (!timer_pending(&cq->late) || cq->pause > 1))
-		watch_ring(cq, 1);
-}
-
-/*
- * Disarm the ring if the completion causes an upcall. Set @spare if no other one is unread, see
- * "Late arming". The lock is held.
- *
- * Return: true if the caller must make the upcall.
- */
-static bool take_arming(struct rnic_cq *cq, bool solicited)
-{
-	bool call = rnic_cq_ring_disarm(&cq->ring, solicited);
-
-	cq->spare = call && cq->ring.user && !rnic_cq_ring_unread(&cq->ring, 1) ?
-		    TOLD_LOOKS : 0;
-	return call;
-}
-
-/* Return: true if this look must not raise an event, because the program may be about to poll. */
-static bool use_spare_look(struct rnic_cq *cq)
-{
-	return cq->spare && cq->spare--;
-}
-
-static void look_for_late_arming(struct timer_list *timer)
-{
-	struct rnic_cq *cq = container_of(timer, struct rnic_cq, late);
-	bool unread, call = false;
-
-	spin_lock_irq(&cq->lock);
-	unread = rnic_cq_ring_unread(&cq->ring, 0);
-	if (unread && !use_spare_look(cq))
-		call = take_arming(cq, rnic_cq_ring_unread(&cq->ring, cq->plain));
-	if (call)
-		watch_ring(cq, 1);
-	else if (unread && !timer_pending(timer) && 2 * cq->pause <= LATE_MAX)
-		watch_ring(cq, 2 * cq->pause);
-	spin_unlock_irq(&cq->lock);
-	if (call && cq->ibcq.comp_handler)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-}
-
-/**
- * rnic_cq_watch() - look for a late arming soon
- * @cq:	the CQ; nothing happens unless it is a user CQ with an event channel
- *
- * Context: any.
- */
-void rnic_cq_watch(struct rnic_cq *cq)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	watch_ring_soon(cq);
-	spin_unlock_irqrestore(&cq->lock, flags);
-}
 
 /**
  * rnic_cq_push() - complete a work request
@@ -126,13 +39,13 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	ret = rnic_cq_ring_push(&cq->ring, cqe);
 	if (!ret) {
 		cq->plain = solicited ? 0 : min(cq->plain + 1, cq->ring.size);
-		if (take_arming(cq, solicited))
+		if (rnic_cq_take_arming(cq, solicited))
 			WRITE_ONCE(cq->upcall_due, 1);
 	} else {
 		fatal = !cq->broken;
 		cq->broken = true;
 	}
-	watch_ring_soon(cq);
+	rnic_cq_watch_locked(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 
 	if (ret)
@@ -202,7 +115,7 @@ int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -ENOMEM;
 
 	spin_lock_init(&cq->lock);
-	timer_setup(&cq->late, look_for_late_arming, 0);
+	rnic_cq_late_init(cq);
 	ret = rnic_cq_ring_init(&cq->ring, attr->cqe, uctx);
 	if (ret) {
 		rnic_dev_uncharge(dev, RNIC_OBJ_CQ);
@@ -224,7 +137,7 @@ int rnic_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct rnic_cq *cq = rnic_cq(ibcq);
 
-	timer_delete_sync(&cq->late);
+	rnic_cq_late_exit(cq);
 	rnic_cq_ring_free(&cq->ring);
 	rnic_dev_uncharge(rnic_dev(ibcq->device), RNIC_OBJ_CQ);
 	return 0;

@@ -51,7 +51,6 @@ static inline struct rnic_cq *rnic_cq(struct ib_cq *ibcq)
 int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe,
 		 bool solicited);
 void rnic_cq_upcall(struct rnic_cq *cq);
-void rnic_cq_watch(struct rnic_cq *cq);
 void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
 
 /**
@@ -66,6 +65,13 @@ static inline void rnic_cq_tell(struct rnic_cq *cq)
 	if (READ_ONCE(cq->upcall_due))
 		rnic_cq_upcall(cq);
 }
+
+/* cq_late.c */
+void rnic_cq_late_init(struct rnic_cq *cq);
+void rnic_cq_late_exit(struct rnic_cq *cq);
+void rnic_cq_watch(struct rnic_cq *cq);
+void rnic_cq_watch_locked(struct rnic_cq *cq);
+bool rnic_cq_take_arming(struct rnic_cq *cq, bool solicited);
 
 /* ib_device_ops */
 int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,

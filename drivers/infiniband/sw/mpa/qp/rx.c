@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * TCP's receive queue to memory and completions.
+ * From TCP's receive queue to memory and completions.
  *
- * rnic_rx_run() is entered with the socket locked. It shows the unread stream
- * to the verifier (wire/mpa.c) piece by piece; bytes stay in TCP's queue until
- * their FPDU is complete and its CRC proved right. Only then, for each FPDU:
+ * The caller of rnic_rx_run() holds the socket lock. run_pass() takes FPDU after FPDU:
  *
- *	ddp_parse()		header to host order, all that needs no state
- *	ddp_rx_check()		MSN, MO: is it the next segment?
- *	one handler		send, write, read request, read response, terminate
- *	ddp_rx_accept()		move on
+ *	pull_fpdu()		wire/mpa.c verifies the unread bytes up to the FPDU's last
+ *	ddp_parse()		converts the header to host order, checks what needs no state
+ *	ddp_rx_check()		checks that MSN and MO are those of the next segment
+ *	handle_segment()	calls rx_send(), rx_write(), rx_read_request(),
+ *				rx_read_response() or rx_terminate()
+ *	ddp_rx_accept()		moves MSN and MO on
  *
- * Each handler asks for the memory, checks rights and bounds, copies from the
- * queue straight to its place and completes when the message is. An FPDU that lies
- * in one piece is copied from there, any other is looked for anew. At the end of
- * the pass everything handled is consumed at once, and TCP learns how much the
- * next FPDU lacks so that it does not wake us for less.
+ * The bytes of an FPDU stay in the receive queue until it is complete and its CRC is right.
+ * Then its handler checks rights and bounds, copies the payload from the queue to its
+ * destination, piece by piece, and completes the message with its last segment. If the FPDU
+ * is one piece, pull_fpdu() has its address. Otherwise pull_payload() walks the queue again.
  *
- * A partial FPDU is verified as far as it came (rx->mpa.seen bytes) and not
- * looked at again.
+ * At its end a pass consumes the bytes of all FPDUs that it handled. TCP then wakes us when
+ * the rest of the next FPDU is there, because the pass tells it how many bytes are missing.
+ * The next pass continues behind the rx->mpa.seen bytes of that FPDU that are verified.
  *
- * Errors leave by one door: the handler returns an enum wire_err, rnic_qp_fail()
- * counts it and ends the connection with a Terminate. Nothing after it is
- * looked at (ERR-09); what still arrives is consumed unseen.
+ * A handler returns an enum wire_err. rnic_qp_fail() counts it and ends the connection with a
+ * Terminate. No later FPDU is handled (ERR-09); the connection drops its bytes.
  */
 
 #include "core/dev.h"
@@ -39,19 +38,23 @@
 #define RX_HOLD		(64 * 1024)
 
 /**
- * struct pass - one look at the receive queue
+ * struct pass - one run over the receive queue
  * @qp:		queue pair
  * @s:		socket
- * @at:		how far the stream was shown to the verifier
- * @fpdu:	where the current FPDU begins
- * @whole:	its bytes, if they lie in one piece, or NULL
- * @done:	bytes of whole FPDUs handled
- * @held:	of these, before the access to memory began that may be going on
+ * @at:		position behind the current piece
+ * @data:	the next byte of the current piece
+ * @len:	bytes left in the current piece
+ * @fpdu:	position of the current FPDU
+ * @whole:	its first byte if it is one piece, or NULL
+ * @done:	bytes of the FPDUs handled
+ * @held:	@done when the access to memory began that may be going on
  */
 struct pass {
 	struct rnic_qp *qp;
 	struct rnic_sock *s;
 	struct rnic_cursor at;
+	const u8 *data;
+	u32 len;
 	struct rnic_cursor fpdu;
 	const u8 *whole;
 	u32 done;
@@ -62,13 +65,11 @@ struct pass {
  * struct payload - payload of one FPDU on its way to memory
  * @p:		the pass
  * @off:	offset of the next byte in the ULPDU
- * @want:	bytes that are still to be added to @place, while the queue is walked
  * @place:	the piece of memory that is being written
  */
 struct payload {
 	struct pass *p;
 	u32 off;
-	u32 want;
 	struct ddp_place place;
 };
 
@@ -78,32 +79,27 @@ static void init_payload(struct payload *pl, struct pass *p, u32 off)
 	pl->off = off;
 }
 
-/* rnic_piece_fn */
-static bool place_piece(void *ctx, const u8 *data, u32 len)
-{
-	struct payload *pl = ctx;
-	u32 n = min(len, pl->want);
-
-	ddp_place_add(&pl->place, data, n);
-	pl->want -= n;
-	return pl->want;
-}
-
 /*
- * @n bytes at offset @wire of the FPDU, from wherever they lie in the receive queue. Not
- * in line: few small messages need it.
+ * Place @n bytes at offset @wire of an FPDU of several pieces. noinline, because few small
+ * messages need it.
  */
-static noinline int place_queued(struct payload *pl, u32 wire, u32 n)
+static noinline int pull_payload(struct payload *pl, u32 wire, u32 n)
 {
 	struct rnic_cursor at = pl->p->fpdu;
+	const u8 *data;
+	u32 piece;
 
 	at.seq += wire;
-	pl->want = n;
-	rnic_sock_walk(pl->p->s, &at, place_piece, pl);
-	return WARN_ON_ONCE(pl->want) ? -EFAULT : 0;
+	for (; n; n -= piece) {
+		piece = min(n, rnic_sock_next(pl->p->s, &at, &data));
+		if (WARN_ON_ONCE(!piece))
+			return -EFAULT;
+		ddp_place_add(&pl->place, data, piece);
+	}
+	return 0;
 }
 
-/* The next @n payload bytes, Markers left out, to the piece of memory that was begun. */
+/* Add the next @n payload bytes, without Markers, to the piece of memory that was begun. */
 static int place_next(struct payload *pl, u32 n)
 {
 	const u8 *whole = pl->p->whole;
@@ -113,16 +109,15 @@ static int place_next(struct payload *pl, u32 n)
 		part = min(n, mpa_ulpdu_span(&pl->p->qp->rx.mpa, pl->off, &wire));
 		if (whole)
 			ddp_place_add(&pl->place, whole + wire, part);
-		else if (place_queued(pl, wire, part))
+		else if (pull_payload(pl, wire, part))
 			return -EFAULT;
 	}
 	return 0;
 }
 
-/* rnic_fill_fn: the next @n payload bytes. Most FPDUs are at hand in one piece. */
-static int copy_payload(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
+/* Place the next @n payload bytes at @addr in a region. */
+static int copy_payload(struct payload *pl, const struct rnic_mr *mr, u64 addr, u32 n)
 {
-	struct payload *pl = src;
 	u32 part;
 
 	for (; n; addr += part, n -= part) {
@@ -135,7 +130,7 @@ static int copy_payload(void *src, const struct rnic_mr *mr, u64 addr, u32 n)
 	return 0;
 }
 
-/* To addresses of the kernel's that the peer named: by way of a buffer, piece by piece. */
+/* Place bytes at kernel addresses that the peer chose, through a buffer. */
 static noinline int copy_payload_wild(struct payload *pl, u64 addr, u32 n)
 {
 	u8 buf[128] __aligned(sizeof(u64));
@@ -218,15 +213,31 @@ static enum wire_err complete_send(struct rnic_qp *qp, const struct ddp_seg *seg
 	return WIRE_OK;
 }
 
-/* A shared receive queue's receives are of its own protection domain, not the queue pair's. */
-static int fill_receive(struct rnic_qp *qp, u32 len, struct payload *pl)
+/* Place the next @n payload bytes in the receive. */
+static int fill_receive(struct rnic_qp *qp, u32 n, struct payload *pl)
+{
+	u32 piece;
+	u64 addr;
+
+	for (; n; n -= piece) {
+		piece = rnic_sgl_next(&qp->mem, &qp->rx.sgl, IB_ACCESS_LOCAL_WRITE, &addr, n);
+		if (!piece)
+			return -EACCES;
+		if (copy_payload(pl, qp->mem.mr, addr, piece))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/* Do so in the protection domain of the queue that the receive comes from. */
+static int place_send(struct rnic_qp *qp, u32 n, struct payload *pl)
 {
 	struct ib_pd *own = qp->mem.pd;
 	int ret;
 
 	if (qp->srq)
 		qp->mem.pd = qp->srq->ibsrq.pd;
-	ret = rnic_sgl_fill(&qp->mem, &qp->rx.sgl, len, copy_payload, pl);
+	ret = fill_receive(qp, n, pl);
 	qp->mem.pd = own;
 	return ret;
 }
@@ -247,7 +258,7 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 		return WIRE_DDP_U_TOOLONG;
 	}
 	init_payload(&pl, p, seg->hdr_len);
-	if (fill_receive(qp, seg->len, &pl)) {
+	if (place_send(qp, seg->len, &pl)) {
 		fail_receive(qp, IB_WC_LOC_PROT_ERR);
 		return WIRE_DDP_LOCAL;
 	}
@@ -424,38 +435,60 @@ static void end_access(struct pass *p)
 	p->held = p->done;
 }
 
-/* rnic_piece_fn: verify, and handle each FPDU that becomes complete. */
-static bool rx_piece(void *ctx, const u8 *data, u32 len)
+/* Verify the unread bytes up to the last of the current FPDU. */
+static enum mpa_rx_verdict pull_fpdu(struct pass *p)
 {
-	struct pass *p = ctx;
-	struct rnic_qp *qp = p->qp;
-	struct mpa_rx *mpa = &qp->rx.mpa;
+	struct mpa_rx *mpa = &p->qp->rx.mpa;
 	enum mpa_rx_verdict verdict;
-	enum wire_err err;
+	const u8 *data;
 	u32 used;
 
-	while (len) {
-		verdict = mpa_rx_feed(mpa, data, len, &used);
+	do {
+		if (!p->len)
+			p->len = rnic_sock_next(p->s, &p->at, &p->data);
+		if (!p->len)
+			return MPA_RX_MORE;
+		data = p->data;
+		verdict = mpa_rx_feed(mpa, data, p->len, &used);
+		p->data += used;
+		p->len -= used;
+	} while (verdict == MPA_RX_MORE);
+	p->whole = used == mpa->size ? data : NULL;
+	return verdict;
+}
+
+/* Go on behind the current FPDU. */
+static void finish_fpdu(struct pass *p)
+{
+	struct mpa_rx *mpa = &p->qp->rx.mpa;
+
+	p->done += mpa->size;
+	rnic_cursor_set(&p->fpdu, p->at.skb, p->fpdu.seq + mpa->size);
+	mpa_rx_next(mpa);
+	if (p->done - p->held > RX_HOLD) {
+		end_access(p);
+		rnic_qp_tell(p->qp);
+	}
+}
+
+/* Handle FPDU after FPDU until no whole one is left, one fails, or RX_BUDGET is used up. */
+static void handle_fpdus(struct pass *p)
+{
+	struct rnic_qp *qp = p->qp;
+	enum mpa_rx_verdict verdict;
+	enum wire_err err;
+
+	while (p->done < RX_BUDGET) {
+		verdict = pull_fpdu(p);
 		if (verdict == MPA_RX_MORE)
-			return true;
-		p->whole = used == mpa->size ? data : NULL;
-		err = verdict == MPA_RX_FAILED ? mpa->failed : rx_fpdu(p);
+			return;
+		err = verdict == MPA_RX_FAILED ? qp->rx.mpa.failed : rx_fpdu(p);
 		if (err)
 			rnic_qp_fail(qp, err, true);
 		if (rnic_qp_failed(qp))
-			return false;
-		p->done += mpa->size;
-		p->fpdu.seq += mpa->size;
-		p->fpdu.skb = p->at.skb;
-		mpa_rx_next(mpa);
-		if (p->done - p->held > RX_HOLD) {
-			end_access(p);
-			rnic_qp_tell(qp);
-		}
-		data += used;
-		len -= used;
+			return;
+		finish_fpdu(p);
 	}
-	return p->done < RX_BUDGET;
 }
 
 static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)
@@ -465,7 +498,7 @@ static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)
 
 	rnic_sock_rewind(s, &p.fpdu, 0);
 	rnic_sock_rewind(s, &p.at, mpa->seen);
-	rnic_sock_walk(s, &p.at, rx_piece, &p);
+	handle_fpdus(&p);
 	end_access(&p);
 	rnic_sock_consume(s, p.done);
 	if (!rnic_qp_failed(qp) && p.done < RX_BUDGET) {

@@ -123,107 +123,104 @@ int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
 }
 
 /*
- * Find the skb of a cursor, and the offset in it. An skb may overlap the one before, when a
+ * Move a cursor to the skb of its byte. An skb may overlap the one before, when a
  * retransmission brought more bytes, so the offset comes from the skb's own sequence number.
  * No byte is read twice (RCV-21).
+ *
+ * Return: the offset in the skb; at->skb is NULL behind the last byte.
  */
-static struct sk_buff *settle_cursor(struct sock *sk, struct rnic_cursor *at, u32 *off)
+static u32 settle_cursor(struct sock *sk, struct rnic_cursor *at)
 {
+	u32 off = 0;
+
 	while (at->skb) {
-		*off = at->seq - TCP_SKB_CB(at->skb)->seq;
-		if (*off < at->skb->len)
-			return at->skb;
-		at->skb = skb_peek_next(at->skb, &sk->sk_receive_queue);
+		off = at->seq - TCP_SKB_CB(at->skb)->seq;
+		if (off < at->skb->len)
+			break;
+		rnic_cursor_set(at, skb_peek_next(at->skb, &sk->sk_receive_queue), at->seq);
 	}
-	return NULL;
+	return off;
 }
 
-/* The bytes of an skb from @off on if they are one piece, as in small messages, else NULL. */
-static const u8 *find_only_piece(const struct sk_buff *skb, u32 off)
+static u32 frag_len(const struct rnic_cursor *at)
 {
-	const u8 *data;
-
-	if (!skb_is_nonlinear(skb))
-		return skb->data + off;
-	if (skb_headlen(skb) || skb_has_frag_list(skb) || skb_shinfo(skb)->nr_frags != 1)
-		return NULL;
-	data = skb_frag_address_safe(&skb_shinfo(skb)->frags[0]);
-	return data ? data + off : NULL;
+	return at->frag < 0 ? skb_headlen(at->part) :
+			      skb_frag_size(&skb_shinfo(at->part)->frags[at->frag]);
 }
 
-/* noinline, because INIT_STACK_ALL would zero its state for each small message. */
-static noinline bool walk_buffer(struct rnic_cursor *at, u32 off, rnic_piece_fn piece, void *ctx)
+static const u8 *frag_data(const struct rnic_cursor *at)
 {
-	struct skb_seq_state st;
-	bool go = true;
-	const u8 *data;
-	u32 len, done = 0;
+	return at->frag < 0 ? at->part->data :
+			      skb_frag_address_safe(&skb_shinfo(at->part)->frags[at->frag]);
+}
 
-	skb_prepare_seq_read(at->skb, off, at->skb->len, &st);
-	while (go && (len = skb_seq_read(done, &data, &st))) {
-		at->seq += len;
-		done += len;
-		go = piece(ctx, data, len);
-	}
-	skb_abort_seq_read(&st);
-	return go;
+/*
+ * Move a cursor from a fragment of @len bytes to the next. The skbs of a frag_list have no
+ * lists of their own.
+ */
+static void skip_frag(struct rnic_cursor *at, u32 len)
+{
+	at->base += len;
+	if (++at->frag < skb_shinfo(at->part)->nr_frags)
+		return;
+	at->frag = -1;
+	at->part = at->part == at->skb ? skb_shinfo(at->skb)->frag_list : at->part->next;
 }
 
 /**
- * rnic_sock_walk() - pass the unread stream to a function, piece by piece
+ * rnic_sock_next() - find the next unread bytes
  * @s:		socket, locked
- * @at:		start position; set behind the last piece passed
- * @piece:	called for each contiguous piece in order
- * @ctx:	argument of @piece
+ * @at:		their position; moved behind them
+ * @data:	set to the first byte
+ *
+ * The bytes stay in the receive queue.
  *
  * Context: process or softirq.
+ * Return: the number of contiguous bytes. 0 at the end of the queue, and for bytes in device
+ * memory, which no processor can read.
  */
-void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn piece, void *ctx)
+u32 rnic_sock_next(struct rnic_sock *s, struct rnic_cursor *at, const u8 **data)
 {
-	struct sock *sk = s->sock->sk;
-	struct sk_buff *skb;
-	bool go = true;
-	const u8 *data;
-	u32 off, len;
+	u32 len, off = settle_cursor(s->sock->sk, at);
+	const u8 *frag;
 
-	while (go && (skb = settle_cursor(sk, at, &off))) {
-		data = find_only_piece(skb, off);
-		if (!data) {
-			go = walk_buffer(at, off, piece, ctx);
-			continue;
-		}
-		len = skb->len - off;
-		at->seq += len;
-		go = piece(ctx, data, len);
+	if (!at->skb)
+		return 0;
+	for (len = frag_len(at); off - at->base >= len; len = frag_len(at)) {
+		skip_frag(at, len);
+		if (WARN_ON_ONCE(!at->part))
+			return 0;
 	}
+	frag = frag_data(at);
+	if (!frag)
+		return 0;
+	off -= at->base;
+	*data = frag + off;
+	at->seq += len - off;
+	return len - off;
 }
 
 /**
- * rnic_sock_copy() - copy unread bytes to memory
+ * rnic_sock_copy() - copy the next unread bytes
  * @s:		socket, locked
- * @at:		start position; set behind the last byte copied
  * @to:		destination
- * @len:	bytes, at most those unread behind @at
+ * @len:	bytes, at most rnic_sock_unread()
  *
  * Context: process or softirq.
- * Return: 0, or -EFAULT.
+ * Return: 0; -EFAULT if they are in device memory.
  */
-int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, void *to, u32 len)
+int rnic_sock_copy(struct rnic_sock *s, void *to, u32 len)
 {
-	struct sock *sk = s->sock->sk;
-	struct sk_buff *skb;
-	u32 off, n;
+	struct rnic_cursor at;
+	const u8 *data;
+	u32 n;
 
-	while (len) {
-		skb = settle_cursor(sk, at, &off);
-		if (WARN_ON_ONCE(!skb))
+	rnic_sock_rewind(s, &at, 0);
+	for (; len; len -= n, to += n) {
+		n = min(len, rnic_sock_next(s, &at, &data));
+		if (!n)
 			return -EFAULT;
-		n = min(len, skb->len - off);
-		if (skb_copy_bits(skb, off, to, n))
-			return -EFAULT;
-		to += n;
-		at->seq += n;
-		len -= n;
+		memcpy(to, data, n);
 	}
 	return 0;
 }

@@ -29,34 +29,28 @@
 
 /**
  * struct rnic_cursor - a position in the receive queue
- * @skb:	skb of the position, or an earlier one
  * @seq:	TCP sequence number of the position
+ * @skb:	skb of the position, or an earlier one
+ * @part:	@skb, or the skb of its frag_list that was read last
+ * @frag:	the fragment of @part that was read last; -1 is its linear part
+ * @base:	offset in @skb of the first byte of that fragment
  *
  * Valid while the socket lock is held and no byte is consumed.
  */
 struct rnic_cursor {
-	struct sk_buff *skb;
 	u32 seq;
+	struct sk_buff *skb;
+	struct sk_buff *part;
+	int frag;
+	u32 base;
 };
-
-/**
- * typedef rnic_piece_fn - process one contiguous piece of the stream
- * @ctx:	argument of rnic_sock_walk()
- * @data:	the bytes
- * @len:	bytes, at least 1
- *
- * Must not sleep, because preemption may be off.
- *
- * Return: true to continue, false to stop after this piece.
- */
-typedef bool (*rnic_piece_fn)(void *ctx, const u8 *data, u32 len);
 
 /* stream.c */
 bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ctx), void *ctx);
 int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more);
 int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len);
-void rnic_sock_walk(struct rnic_sock *s, struct rnic_cursor *at, rnic_piece_fn piece, void *ctx);
-int rnic_sock_copy(struct rnic_sock *s, struct rnic_cursor *at, void *to, u32 len);
+u32 rnic_sock_next(struct rnic_sock *s, struct rnic_cursor *at, const u8 **data);
+int rnic_sock_copy(struct rnic_sock *s, void *to, u32 len);
 void rnic_sock_consume(struct rnic_sock *s, u32 len);
 void rnic_sock_fit_mss(struct rnic_sock *s, u32 mtu);
 
@@ -204,6 +198,21 @@ static inline void rnic_sock_cut(struct rnic_sock *s)
 }
 
 /**
+ * rnic_cursor_set() - set a cursor to a byte
+ * @at:		the cursor
+ * @skb:	the byte's skb, or an earlier one; NULL if the receive queue is empty
+ * @seq:	TCP sequence number of the byte
+ */
+static inline void rnic_cursor_set(struct rnic_cursor *at, struct sk_buff *skb, u32 seq)
+{
+	at->seq = seq;
+	at->skb = skb;
+	at->part = skb;
+	at->frag = -1;
+	at->base = 0;
+}
+
+/**
  * rnic_sock_rewind() - set a cursor into the unread stream
  * @s:		socket, locked
  * @at:		the cursor
@@ -213,8 +222,7 @@ static inline void rnic_sock_rewind(struct rnic_sock *s, struct rnic_cursor *at,
 {
 	struct sock *sk = s->sock->sk;
 
-	at->skb = skb_peek(&sk->sk_receive_queue);
-	at->seq = tcp_sk(sk)->copied_seq + skip;
+	rnic_cursor_set(at, skb_peek(&sk->sk_receive_queue), tcp_sk(sk)->copied_seq + skip);
 }
 
 /* Bytes that arrived in order and are not consumed. A hint unless the socket is locked. */
