@@ -6,7 +6,7 @@
  * anything up. The worker takes the connection down.
  */
 #include "core/dev.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 
 static bool may_claim_qp(const struct rnic_qp *qp)
 {
