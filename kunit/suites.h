@@ -20,6 +20,12 @@ extern struct kunit_suite startup_negotiate_suite;
 extern struct kunit_suite startup_machine_suite;
 extern struct kunit_suite qp_life_suite;
 extern struct kunit_suite qp_pace_suite;
+extern struct kunit_suite qp_readq_suite;
+extern struct kunit_suite mem_mr_suite;
+extern struct kunit_suite mem_sgl_suite;
+extern struct kunit_suite ring_user_suite;
+extern struct kunit_suite ring_kernel_suite;
+extern struct kunit_suite ring_cq_suite;
 extern struct kunit_suite abi_suite;
 
 /* of a framework that was built outside the kernel (scripts/kunit/framework.sh) */

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Runs every suite, one TAP line a case: "ok N - suite: case". */
 #include <kunit/test.h>
+#include <linux/bottom_half.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define FAILURES_SHOWN	5
+
+int shim_softirqs_off;
 
 struct alloc {
 	struct alloc *next;

@@ -103,7 +103,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	qp->scq = rnic_cq(attr->send_cq);
 	qp->rcq = rnic_cq(attr->recv_cq ? attr->recv_cq : attr->send_cq);
 	qp->srq = attr->srq ? rnic_srq(attr->srq) : NULL;
-	qp->mem.dev = qp->dev;
+	qp->mem.regions = &qp->dev->regions;
 	qp->mem.pd = qp->ibqp.pd;
 }
 

@@ -8,12 +8,10 @@
 #ifndef _SHIM_KUNIT_TEST_H
 #define _SHIM_KUNIT_TEST_H
 
+#include <linux/gfp.h>
 #include <linux/types.h>
 #include <setjmp.h>
 #include <string.h>
-
-#define IS_ENABLED(option)	1
-#define GFP_KERNEL		0
 
 struct kunit;
 

@@ -6,6 +6,7 @@
 #include_next <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef __u8 u8;
 typedef __u16 u16;
@@ -23,6 +24,7 @@ typedef __s64 s64;
 #define __maybe_unused	__attribute__((__unused__))
 #define fallthrough	__attribute__((__fallthrough__))
 
+#define IS_ENABLED(option)	1
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define sizeof_field(t, m)	sizeof(((t *)0)->m)
 

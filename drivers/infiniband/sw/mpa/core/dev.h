@@ -6,7 +6,6 @@
 #define _RNIC_DEV_H
 
 #include <linux/atomic.h>
-#include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
@@ -18,9 +17,9 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "core/gfp.h"
+#include "core/regions.h"
 #include "core/stats.h"
-
-struct rnic_mr;
 
 /* Limits that query_device reports */
 #define RNIC_MAX_QP		131072
@@ -34,12 +33,6 @@ struct rnic_mr;
 #define RNIC_MAX_FASTREG_PAGES	256
 #define RNIC_MAX_RD_ATOM	128
 #define RNIC_MAX_MSG_SIZE	U32_MAX
-
-/*
- * Flags for memory whose size or number depends on user space or a peer. It is charged to the
- * cgroup of the task. An allocation that fails returns an error, and the OOM killer does not run.
- */
-#define RNIC_GFP		(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
  * enum rnic_obj - kinds of objects with a limit per device
@@ -159,10 +152,15 @@ struct rnic_cm_dev {
  * @width:	enum ib_port_width at the last link event
  * @port_state:	enum ib_port_state last reported by an event; under RTNL
  * @qps:	QPN to struct rnic_qp
+<<<<<<< HEAD
  * @mrs:	STag index to struct rnic_mr, read under RCU
  * @mr_epoch:	number of deregistrations
  * @streams:	number of connections so far; see rnic_mem.stream
  * @dma_mr:	region of the local DMA lkey (0) of kernel consumers
+=======
+ * @regions:	memory regions
+ * @streams:	number of connections so far, which numbers them
+>>>>>>> a58bc15
  * @set:	settings
  * @stats:	counters
  * @num:	objects in existence, by enum rnic_obj
@@ -185,10 +183,8 @@ struct rnic_dev {
 	u8 width;
 	enum ib_port_state port_state;
 	struct xarray qps;
-	struct xarray mrs;
-	atomic64_t mr_epoch;
+	struct rnic_regions regions;
 	atomic64_t streams;
-	struct rnic_mr *dma_mr;
 	struct rnic_settings set;
 	struct rnic_stats __percpu *stats;
 	atomic_t num[RNIC_OBJ_N];

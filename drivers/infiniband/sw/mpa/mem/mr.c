@@ -15,11 +15,11 @@
 #include <linux/rcupdate.h>
 #include <linux/uaccess.h>
 
-#include "core/dev.h"
+#include "core/regions.h"
 #include "mem/mr.h"
 
 /*
- * Fast path: reuse the region found last if none was deregistered since (mr_epoch is
+ * Fast path: reuse the region found last if none was deregistered since (the epoch is
  * unchanged). A concurrent deregistration frees it only after an RCU grace period, which
  * cannot end while softirqs are off here.
  */
@@ -27,11 +27,11 @@ static struct rnic_mr *find_region(struct rnic_mem *mem, u32 stag, int access)
 {
 	struct rnic_known *known = &mem->known[!access];
 	/* Before the search. Pairs with rnic_mr_dereg(). */
-	s64 epoch = atomic64_read_acquire(&mem->dev->mr_epoch);
+	s64 epoch = atomic64_read_acquire(&mem->regions->epoch);
 
 	if (known->mr && known->epoch == epoch && READ_ONCE(known->mr->stag) == stag)
 		return known->mr;
-	known->mr = xa_load(&mem->dev->mrs, stag >> 8);
+	known->mr = xa_load(&mem->regions->all, stag >> 8);
 	known->epoch = epoch;
 	return known->mr;
 }
@@ -41,8 +41,8 @@ static struct rnic_mr *choose_region(struct rnic_mem *mem, u32 stag, int access)
 {
 	if (stag)
 		return find_region(mem, stag, access);
-	if (rnic_pd_is_kernel(mem->pd) && !(access & RNIC_REMOTE_RIGHTS))
-		return mem->dev->dma_mr;
+	if (rdma_is_kernel_res(&mem->pd->res) && !(access & RNIC_REMOTE_RIGHTS))
+		return mem->regions->dma;
 	return NULL;
 }
 
@@ -78,7 +78,7 @@ static enum rnic_mr_fault check_access(const struct rnic_mem *mem, const struct 
 	/* Pairs with the release in rnic_mr_fastreg(). */
 	if (!smp_load_acquire(&mr->valid) || READ_ONCE(mr->stag) != stag)
 		return RNIC_MR_STAG;
-	if (mr->ibmr.pd != mem->pd && mr != mem->dev->dma_mr)
+	if (mr->ibmr.pd != mem->pd && mr != mem->regions->dma)
 		return RNIC_MR_ASSOC;
 	if (access & ~mr->access)
 		return RNIC_MR_ACCESS;
@@ -258,7 +258,7 @@ int rnic_mr_fastreg(struct rnic_mem *mem, const struct ib_mr *ibmr, u32 key, int
 	rnic_mr_put(mem);
 	/* RCU keeps the struct, and a reference keeps the blocks. */
 	local_bh_disable();
-	mr = xa_load(&mem->dev->mrs, key >> 8);
+	mr = xa_load(&mem->regions->all, key >> 8);
 	if (mr && &mr->ibmr == ibmr) {
 		spin_lock(&mr->lock);
 		if (refcount_inc_not_zero(&mr->refs)) {
@@ -332,7 +332,7 @@ int rnic_mr_invalidate(struct rnic_mem *mem, u32 stag, bool remote)
 	rnic_mr_put(mem);
 	/* RCU keeps the struct. */
 	local_bh_disable();
-	mr = stag ? xa_load(&mem->dev->mrs, stag >> 8) : NULL;
+	mr = stag ? xa_load(&mem->regions->all, stag >> 8) : NULL;
 	if (mr)
 		ret = invalidate_region(mr, mem, stag, remote);
 	local_bh_enable();

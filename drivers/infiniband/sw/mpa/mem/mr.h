@@ -17,6 +17,7 @@
 static_assert(IS_ENABLED(CONFIG_INFINIBAND_VIRT_DMA));
 
 struct rnic_dev;
+struct rnic_regions;
 
 /* Rights that a region grants to peers only */
 #define RNIC_REMOTE_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
@@ -103,7 +104,7 @@ struct rnic_mr {
 /**
  * struct rnic_known - cache of one region lookup
  * @mr:		the region, without a reference
- * @epoch:	rnic_dev.mr_epoch at the lookup; @mr exists as long as that is unchanged
+ * @epoch:	rnic_regions.epoch at the lookup; @mr exists as long as that is unchanged
  */
 struct rnic_known {
 	struct rnic_mr *mr;
@@ -112,7 +113,7 @@ struct rnic_known {
 
 /**
  * struct rnic_mem - memory as a queue pair sees it
- * @dev:	its device
+ * @regions:	those of its device
  * @pd:		its protection domain, or that of its shared receive queue while a receive from
  *		there is filled; rnic_mr_get() checks each access against it
  * @stream:	number of the connection, unique in the device
@@ -124,7 +125,7 @@ struct rnic_known {
  * before sleeping, and before invalidating an STag.
  */
 struct rnic_mem {
-	struct rnic_dev *dev;
+	struct rnic_regions *regions;
 	struct ib_pd *pd;
 	u64 stream;
 	struct rnic_mr *mr;

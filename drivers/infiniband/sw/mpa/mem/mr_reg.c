@@ -80,7 +80,7 @@ static int publish_region(struct rnic_dev *dev, struct rnic_mr *mr)
 		mr->ibmr.rkey = mr->stag;
 		ret = -EBUSY;
 		if (mr->stag >> 8)
-			ret = xa_insert(&dev->mrs, mr->stag >> 8, mr, RNIC_GFP);
+			ret = xa_insert(&dev->regions.all, mr->stag >> 8, mr, RNIC_GFP);
 	} while (ret == -EBUSY);
 	return ret;
 }
@@ -312,10 +312,10 @@ int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct rnic_mr *mr = container_of(ibmr, struct rnic_mr, ibmr);
 	struct rnic_dev *dev = rnic_dev(ibmr->device);
 
-	xa_erase(&dev->mrs, mr->stag >> 8);
+	xa_erase(&dev->regions.all, mr->stag >> 8);
 	/* Remove the STag before the epoch changes; pairs with find_region(). */
 	smp_mb__before_atomic();
-	atomic64_inc(&dev->mr_epoch);
+	atomic64_inc(&dev->regions.epoch);
 	rnic_mr_drop(mr);
 	wait_for_completion(&mr->idle);
 	free_region(mr);
@@ -333,11 +333,11 @@ int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 int rnic_mr_dev_init(struct rnic_dev *dev)
 {
 	/* A random index may take an xarray node of its own, so charge the caller's cgroup. */
-	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
-	dev->dma_mr = mr_alloc(RNIC_MR_DMA, 0);
-	if (!dev->dma_mr)
+	xa_init_flags(&dev->regions.all, XA_FLAGS_ACCOUNT);
+	dev->regions.dma = mr_alloc(RNIC_MR_DMA, 0);
+	if (!dev->regions.dma)
 		return -ENOMEM;
-	set_all_memory(dev->dma_mr, IB_ACCESS_LOCAL_WRITE);
+	set_all_memory(dev->regions.dma, IB_ACCESS_LOCAL_WRITE);
 	return 0;
 }
 
@@ -349,7 +349,7 @@ int rnic_mr_dev_init(struct rnic_dev *dev)
  */
 void rnic_mr_dev_exit(struct rnic_dev *dev)
 {
-	WARN_ON(!xa_empty(&dev->mrs));
-	xa_destroy(&dev->mrs);
-	kfree(dev->dma_mr);
+	WARN_ON(!xa_empty(&dev->regions.all));
+	xa_destroy(&dev->regions.all);
+	kfree(dev->regions.dma);
 }

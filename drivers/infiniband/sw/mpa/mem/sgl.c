@@ -3,7 +3,6 @@
  * Scatter/gather lists. Each step checks its SGEs again, because a region may be deregistered
  * in the middle of a message.
  */
-#include "core/dev.h"
 #include "mem/sgl.h"
 
 /**

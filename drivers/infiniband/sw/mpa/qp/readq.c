@@ -8,7 +8,7 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 
-#include "core/dev.h"
+#include "core/gfp.h"
 #include "qp/readq.h"
 
 /**
