@@ -171,7 +171,7 @@ snapshot() {
 # ended NAME [SECONDS]: a background program has to end soon; how it did is in STATUS
 ended() {
 	until_true "${2:-10}" not is_running "$1" || {
-		snapshot
+		snapshot ""
 		fail "$1 still runs"
 	}
 	STATUS=0

@@ -6,7 +6,7 @@
  * anything up. The worker takes the connection down.
  */
 #include "core/dev.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 
 static bool may_claim_qp(const struct rnic_qp *qp)
 {
@@ -18,7 +18,7 @@ static bool may_claim_qp(const struct rnic_qp *qp)
  * rnic_qp_is_free() - test whether a connection could be attached now
  * @qp:	queue pair
  *
- * The result may change at once. It avoids asking a peer in vain.
+ * The result may change at once. A connect that could not attach need not ask the peer.
  *
  * Context: process.
  * Return: true if it could.

@@ -12,7 +12,7 @@
  * If its wake-up does not pay, a tasklet sends (pace.h).
  */
 #include "core/dev.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 #include "tcp/stream.h"
 
 /**

@@ -6,7 +6,7 @@
 #include "core/dev.h"
 #include "mem/mr.h"
 #include "qp/cq.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 #include "qp/srq.h"
 #include "qp/trace.h"
 

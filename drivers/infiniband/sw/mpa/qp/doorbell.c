@@ -4,7 +4,7 @@
  * worker is sending.
  */
 #include "core/dev.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 #include "tcp/stream.h"
 
 /**

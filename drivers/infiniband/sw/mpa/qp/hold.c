@@ -8,7 +8,7 @@
  * when it takes the connection down.
  */
 #include "core/dev.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 
 /**
  * rnic_hold() - compute how many bytes at the end of the chunk are held

@@ -12,7 +12,7 @@
 #include <linux/interrupt.h>
 
 #include "core/dev.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 #include "tcp/stream.h"
 
 static int push_sends(struct rnic_qp *qp, const struct ib_send_wr *wr,

@@ -262,48 +262,6 @@ static inline enum rnic_life rnic_qp_life(const struct rnic_qp *qp)
 	return READ_ONCE(qp->life);
 }
 
-/* Return: true if the data path has ended the connection. Socket locked. */
-static inline bool rnic_qp_failed(const struct rnic_qp *qp)
-{
-	return rnic_qp_life(qp) == RNIC_FAILED;
-}
-
-/* Return: true if posted work requests may still be sent. Socket locked. */
-static inline bool rnic_qp_sends(const struct rnic_qp *qp)
-{
-	return rnic_qp_life(qp) == RNIC_RUNNING && rnic_qp_state(qp) != IB_QPS_ERR;
-}
-
-/**
- * rnic_sent_done() - set the result of a work request
- * @qp:		queue pair; the caller holds its data path
- * @slot:	from rnic_sent_add()
- * @status:	the result; ignored if there is one already
- */
-static inline void rnic_sent_done(struct rnic_qp *qp, u32 slot, enum ib_wc_status status)
-{
-	struct rnic_sent *sent = &qp->sent[slot];
-
-	if (sent->done)
-		return;
-	sent->done = true;
-	sent->status = status;
-}
-
-/**
- * rnic_bulk_is_on() - test whether the worker sends
- * @qp:	queue pair to which a work request was posted just now
- *
- * Context: any.
- * Return: true if it does; it will find the work request.
- */
-static inline bool rnic_bulk_is_on(const struct rnic_qp *qp)
-{
-	/* Store the work request before reading @bulk. Pairs with rnic_bulk_work(). */
-	smp_mb();
-	return READ_ONCE(qp->bulk);
-}
-
 /**
  * rnic_qp_open() - allow the queue pair to send FPDUs
  * @qp:	queue pair that is attached, and whose startup has the stream
@@ -313,14 +271,6 @@ static inline void rnic_qp_open(struct rnic_qp *qp)
 	qp->tx.open = true;
 }
 
-/*
- * Bytes that a softirq receives or sends, or a doorbell sends, before it leaves the rest to the
- * worker: enough for 4 KiB and headers.
- */
-#define RNIC_INLINE_MAX	8192
-/* Bytes that the worker sends before it lets others run */
-#define RNIC_WORK_MAX	(1024 * 1024)
-
 /* state.c */
 struct ib_qp *rnic_qp_find(struct ib_device *ibdev, int qpn);
 void rnic_qp_add_ref(struct ib_qp *ibqp);
@@ -329,14 +279,10 @@ void rnic_qp_kick(struct rnic_qp *qp);
 bool rnic_qp_try_move(struct rnic_qp *qp, enum rnic_move move);
 void rnic_qp_move(struct rnic_qp *qp, enum rnic_move move);
 void rnic_qp_error(struct rnic_qp *qp);
-void rnic_qp_stop(struct rnic_qp *qp);
 void rnic_qp_lost(struct rnic_qp *qp, const struct rnic_conn *conn);
-void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs);
 struct rnic_conn *rnic_qp_conn(struct rnic_qp *qp);
-void rnic_qp_wake_startup(struct rnic_qp *qp);
-bool rnic_qp_must_flush(struct rnic_qp *qp);
 
-/* attach.c: connection */
+/* attach.c */
 bool rnic_qp_is_free(struct rnic_qp *qp);
 int rnic_qp_attach(struct rnic_qp *qp, struct rnic_conn *conn, const struct mpa_agreed *agreed,
 		   bool open);
@@ -349,57 +295,20 @@ void rnic_qp_look(struct rnic_qp *qp);
 /* softirq.c */
 void rnic_qp_begin(struct rnic_qp *qp, struct rnic_conn *conn);
 void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
-bool rnic_receive_backlog(struct rnic_qp *qp, struct rnic_conn *conn);
 enum hrtimer_restart rnic_hold_over(struct hrtimer *timer);
 void rnic_post_soft(struct tasklet_struct *tasklet);
 
-/* post.c, doorbell.c */
+/* post.c */
 int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
 int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);
-void rnic_qp_doorbell(struct rnic_qp *qp);
 
-/* complete.c: completions of both queues */
-u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe);
-void rnic_sent_complete(struct rnic_qp *qp);
-void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u32 inval_stag,
-			bool invalidated, bool solicited);
-void rnic_qp_tell(struct rnic_qp *qp);
-void rnic_qp_flush(struct rnic_qp *qp);
+/* complete.c */
 void rnic_qp_discard(struct rnic_qp *qp);
-
-/* hold.c */
-/* Longest time that bytes are held; NICs delay their interrupts by as much */
-#define RNIC_HOLD_NS	(150 * NSEC_PER_USEC)
-u32 rnic_hold(struct rnic_qp *qp, u32 encoded, bool more);
-
-static inline void rnic_hold_start(struct rnic_qp *qp, ktime_t when)
-{
-	hrtimer_start(&qp->hold, when, HRTIMER_MODE_ABS_SOFT);
-}
-
-/* bulk.c */
-bool rnic_post_work(struct rnic_qp *qp, struct rnic_sock *s);
-bool rnic_post_now(struct rnic_qp *qp, struct rnic_sock *s);
-bool rnic_bulk_doorbell(struct rnic_qp *qp, struct rnic_sock *s);
-bool rnic_bulk_work(struct rnic_qp *qp, struct rnic_sock *s);
-void rnic_bulk_stop(struct rnic_qp *qp);
 
 /* tx.c */
 #define RNIC_TERM_ROOM	128	/* bytes of the FPDU of the longest Terminate, with Markers */
 u32 rnic_tx_terminate(struct mpa_tx *mpa, const struct rdmap_term *term, u8 *at);
-bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold);
-void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s);
-/* tx_msg.c */
-bool rnic_tx_next(struct rnic_qp *qp);
-int rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n);
-void rnic_tx_fault(struct rnic_qp *qp);
-void rnic_tx_done(struct rnic_qp *qp);
-bool rnic_tx_idle(struct rnic_qp *qp);
-bool rnic_tx_waiting(struct rnic_qp *qp);
-
-/* rx.c */
-bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s);
 
 #endif

@@ -13,7 +13,7 @@
 #include <linux/interrupt.h>
 
 #include "core/dev.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 #include "tcp/stream.h"
 
 /*

@@ -7,7 +7,7 @@
 
 #include "core/dev.h"
 #include "core/wq.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 #include "qp/trace.h"
 
 /**

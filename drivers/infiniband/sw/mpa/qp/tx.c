@@ -25,7 +25,7 @@
 
 #include "core/dev.h"
 #include "mem/mr.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 #include "qp/trace.h"
 #include "tcp/stream.h"
 

@@ -13,7 +13,7 @@
  */
 #include "core/dev.h"
 #include "mem/mr.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 
 /*
  * Complete the work request with @status after a mistake of the consumer. The Terminate reports a

@@ -22,7 +22,7 @@
 #include "core/dev.h"
 #include "core/wq.h"
 #include "qp/cq.h"
-#include "qp/qp.h"
+#include "qp/priv.h"
 #include "qp/trace.h"
 #include "tcp/stream.h"
 
