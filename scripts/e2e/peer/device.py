@@ -167,6 +167,19 @@ def opened(request=ECHO, address=None, piece=None):
     return conn.agree(request[16], conn.reply.flags)
 
 
+def slow_reader(letters=b"e"):
+    """A connection that takes little at a time"""
+    address = Way.addresses[1]
+    sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    sock.connect((address, PORT))
+    conn = Conn(sock)
+    conn.send(frame(REQUEST, C, 1, letters))
+    conn.reply = conn.startup()
+    conn.stag, conn.at, _ = struct.unpack(">IQI", conn.reply.pd)
+    return conn.agree(C, conn.reply.flags)
+
+
 @contextlib.contextmanager
 def serving(address=None):
     """A program listens, and afterwards still serves a good peer."""

@@ -5,16 +5,14 @@ Either role; the device is the responder where a test begins with serving(), els
 the initiator.
 """
 import contextlib
-import socket
-import struct
 import time
 
 from peer import (
-    C, Conn, F5, M, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, RESPONSE, S, SLOW, V6, WRITE, Way,
+    C, Conn, F5, M, OFFER_WRITE, PEER, R, REPLY, REQUEST, RESPONSE, S, SLOW, V6, WRITE, Way,
     enhanced, fpdu, frame, read_request)
 from device import (
     ACCEPT, ECHO, Called, Moves, Settings, call, listener, opened, say_rtr, serving,
-    test)
+    slow_reader, test)
 
 # By its bytes (HIST-18); in text it would be "Rtr"
 RTR = bytes.fromhex("4d504120494420527452204672616d65")
@@ -267,19 +265,6 @@ def private_data_256():
 
 
 # --- the end of a connection ---
-
-def slow_reader():
-    """A connection of ours that takes little at a time"""
-    address = Way.addresses[1]
-    sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
-    sock.connect((address, PORT))
-    conn = Conn(sock)
-    conn.send(frame(REQUEST, C, 1, b"e"))
-    conn.reply = conn.startup()
-    conn.stag, conn.at, _ = struct.unpack(">IQI", conn.reply.pd)
-    return conn.agree(C, conn.reply.flags)
-
 
 @test
 def half_close():

@@ -14,6 +14,7 @@
  *	n	no receives are posted; s: receives of 16 bytes
  *	0	Read depths 0 (else 4)
  *	x	reject; w: never answer; d: disconnect as soon as the connection stands
+ *	u	the window is a region of its own, which goes when a message arrives
  *	q	send 32 messages of 16384 bytes as soon as it stands, and disconnect
  *	b	its queue pair is broken before it accepts, or while it connects
  *	B	its queue pair is broken when it has just accepted; p: before it connects
@@ -60,6 +61,7 @@ struct conn {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
+	struct ibv_mr *window;		/* if it is not part of mr */
 	char *mem;
 	char letters[256];
 };
@@ -170,6 +172,26 @@ static struct conn *new_conn(struct rdma_cm_id *id, const void *letters, size_t 
 	return c;
 }
 
+static struct ibv_mr *register_memory(struct conn *c, size_t offset, size_t size)
+{
+	struct ibv_mr *mr = ibv_reg_mr(c->pd, c->mem + offset, size, IBV_ACCESS_LOCAL_WRITE |
+				       IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+
+	if (!mr)
+		die("reg_mr");
+	return mr;
+}
+
+static void unregister_window(struct conn *c)
+{
+	if (!c->window)
+		return;
+	if (ibv_dereg_mr(c->window))
+		die("dereg_mr");
+	c->window = NULL;
+	say("unregistered");
+}
+
 /* What the connection needs of the device, which is known now. */
 static void equip(struct conn *c)
 {
@@ -185,10 +207,9 @@ static void equip(struct conn *c)
 	c->cq = ibv_create_cq(c->id->verbs, 256, NULL, NULL, 0);
 	if (!c->pd || !c->cq)
 		die("objects");
-	c->mr = ibv_reg_mr(c->pd, c->mem, MEM_SIZE, IBV_ACCESS_LOCAL_WRITE |
-			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-	if (!c->mr)
-		die("reg_mr");
+	c->mr = register_memory(c, 0, MEM_SIZE);
+	if (wants(c, 'u'))
+		c->window = register_memory(c, WINDOW, WINDOW_SIZE);
 	attr.send_cq = c->cq;
 	attr.recv_cq = c->cq;
 	if (rdma_create_qp(c->id, c->pd, &attr))
@@ -205,6 +226,7 @@ static void free_conn(struct conn *c)
 		at = &(*at)->next;
 	*at = c->next;
 	rdma_destroy_qp(c->id);
+	unregister_window(c);
 	if (ibv_destroy_cq(c->cq) || ibv_dereg_mr(c->mr) || ibv_dealloc_pd(c->pd))
 		die("free");
 	check_guards(c->mem);
@@ -222,7 +244,7 @@ static struct rdma_conn_param param_of(struct conn *c, struct window *w)
 		.responder_resources = depth, .initiator_depth = depth, .retry_count = 7,
 	};
 
-	w->stag = htonl(c->mr->rkey);
+	w->stag = htonl((c->window ? c->window : c->mr)->rkey);
 	w->address = htobe64((uintptr_t)c->mem + WINDOW);
 	w->length = htonl(WINDOW_SIZE);
 	return cp;
@@ -420,6 +442,7 @@ static void on_completion(struct conn *c, const struct ibv_wc *wc)
 		say("unreceived %d", wc->status);
 		return;
 	}
+	unregister_window(c);
 	say("received %u %s", wc->byte_len, hex(c->mem + wc->wr_id * SLOT, wc->byte_len));
 	if (wants(c, 'e'))
 		post_send(c, wc->wr_id, c->mem + wc->wr_id * SLOT, wc->byte_len);

@@ -129,7 +129,7 @@ resource_qp() {
 	wait_for 10 is_shown mpa0 taken 5 200
 	tc -n b qdisc add dev vb root netem loss 100%
 	wait_for 10 is_shown mpa0 reads_out 4 4	# as many as the client may ask for
-	wait_for 10 is_shown mpa1 reads_in 2 3	# one is being answered, and one may be in TCP
+	wait_for 10 is_shown mpa1 reads_in 3 4	# the answer to one may be in TCP
 	is_shown mpa0 waits 1 1 || fail "the next Read does not wait"
 	is_shown mpa0 taken 5 200 || fail "taken: $(shown mpa0 taken)"
 	is_shown mpa1 left 1 4194304 || fail "the server has nothing left to send"

@@ -44,7 +44,7 @@ static void push_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct
 	if (!rnic_cq_push(cq, cqe, solicited))
 		return;
 	if (READ_ONCE(qp->conn) && rnic_qp_state(qp) != IB_QPS_ERR)
-		rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
+		rnic_qp_fail(qp, WIRE_RDMAP_LOCAL);
 }
 
 /*

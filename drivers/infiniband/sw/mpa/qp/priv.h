@@ -59,7 +59,10 @@ static inline bool rnic_bulk_is_on(const struct rnic_qp *qp)
 
 /* state.c */
 void rnic_qp_stop(struct rnic_qp *qp);
-void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs);
+void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err);
+void rnic_qp_fail_peer(struct rnic_qp *qp, enum wire_err err, const u8 *ulpdu, u32 have, u32 len);
+enum wire_err rnic_tagged_error(enum rnic_mr_fault fault);
+enum wire_err rnic_read_error(enum rnic_mr_fault fault);
 void rnic_qp_wake_startup(struct rnic_qp *qp);
 bool rnic_qp_must_flush(struct rnic_qp *qp);
 
@@ -99,7 +102,6 @@ void rnic_tx_finish(struct rnic_qp *qp, struct rnic_sock *s);
 /* tx_msg.c */
 bool rnic_tx_next(struct rnic_qp *qp);
 int rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n);
-void rnic_tx_fault(struct rnic_qp *qp);
 void rnic_tx_done(struct rnic_qp *qp);
 bool rnic_tx_idle(struct rnic_qp *qp);
 bool rnic_tx_waiting(struct rnic_qp *qp);

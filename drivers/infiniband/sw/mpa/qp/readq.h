@@ -58,7 +58,9 @@ struct rnic_read_in {
  * @in_mask:	likewise of @in, for @ird
  * @out_head:	oldest of @out, free running
  * @out_tail:	next free of @out, free running
- * @in_head:	oldest of @in, free running
+ * @in_head:	oldest of @in, free running; until the last segment of its response is encoded
+ * @in_next:	the Read to answer next, free running; @in_head, or the one behind it while that
+ *		is being answered
  * @in_tail:	next free of @in, free running
  */
 struct rnic_readq {
@@ -71,6 +73,7 @@ struct rnic_readq {
 	u32 out_head;
 	u32 out_tail;
 	u32 in_head;
+	u32 in_next;
 	u32 in_tail;
 };
 
@@ -127,14 +130,28 @@ static inline bool rnic_read_in_push(struct rnic_readq *rq, const struct rnic_re
 }
 
 /* Return: the Read to answer next, or NULL. */
-static inline struct rnic_read_in *rnic_read_in_head(struct rnic_readq *rq)
+static inline struct rnic_read_in *rnic_read_in_next(struct rnic_readq *rq)
 {
-	return rnic_reads_in(rq) ? &rq->in[rq->in_head & rq->in_mask] : NULL;
+	return rq->in_next != rq->in_tail ? &rq->in[rq->in_next & rq->in_mask] : NULL;
 }
 
-static inline void rnic_read_in_pop(struct rnic_readq *rq)
+/* Begin to answer that Read. It counts against IRD until rnic_read_in_done() (RDMAP-160). */
+static inline void rnic_read_in_begin(struct rnic_readq *rq)
 {
-	rq->in_head++;
+	rq->in_next++;
+}
+
+/* Return: the Read that is being answered. Sets @msn to the MSN of its Request. */
+static inline struct rnic_read_in *rnic_read_in_begun(struct rnic_readq *rq, u32 *msn)
+{
+	*msn = rq->in_head - RNIC_READ_FIRST + 1;
+	return &rq->in[rq->in_head & rq->in_mask];
+}
+
+/* The Read was answered. */
+static inline void rnic_read_in_done(struct rnic_readq *rq)
+{
+	rq->in_head = rq->in_next;
 }
 
 #endif

@@ -20,7 +20,7 @@
  * the rest of the next FPDU is there, because the pass tells it how many bytes are missing.
  * The next pass continues behind the rx->mpa.seen bytes of that FPDU that are verified.
  *
- * A handler returns an enum wire_err. rnic_qp_fail() counts it and ends the connection with a
+ * A handler returns an enum wire_err. rnic_qp_fail_peer() counts it and ends the connection with a
  * Terminate. No later FPDU is handled (ERR-09); the connection drops its bytes.
  */
 
@@ -148,18 +148,6 @@ static noinline int copy_payload_wild(struct payload *pl, u64 addr, u32 n)
 	return 0;
 }
 
-/* What the Terminate says of a fault, in a tagged segment and in a Read Request. */
-static const struct {
-	enum wire_err tagged;
-	enum wire_err read;
-} faults[] = {
-	[RNIC_MR_STAG]	 = { WIRE_DDP_T_STAG,	WIRE_RDMAP_STAG },
-	[RNIC_MR_ASSOC]	 = { WIRE_DDP_T_ASSOC,	WIRE_RDMAP_ASSOC },
-	[RNIC_MR_ACCESS] = { WIRE_RDMAP_ACCESS,	WIRE_RDMAP_ACCESS },
-	[RNIC_MR_BOUNDS] = { WIRE_DDP_T_BOUNDS,	WIRE_RDMAP_BOUNDS },
-	[RNIC_MR_WRAP]	 = { WIRE_DDP_T_WRAP,	WIRE_RDMAP_WRAP },
-};
-
 /* Tagged payload to @to in the region it names; nothing to check when it is empty. */
 static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u64 to, int access)
 {
@@ -171,7 +159,7 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u64
 		return WIRE_OK;
 	fault = rnic_mr_get(&qp->mem, seg->stag, to, seg->len, access);
 	if (fault)
-		return faults[fault].tagged;
+		return rnic_tagged_error(fault);
 	init_payload(&pl, p, seg->hdr_len);
 	if (rnic_mr_is_wild(qp->mem.mr, access))
 		return copy_payload_wild(&pl, to, seg->len) ? WIRE_DDP_T_BOUNDS : WIRE_OK;
@@ -289,7 +277,7 @@ static enum wire_err rx_read_request(struct rnic_qp *qp, const struct ddp_seg *s
 			return WIRE_RDMAP_ACCESS;
 		fault = rnic_mr_get(&qp->mem, r.src_stag, r.src_to, r.len, IB_ACCESS_REMOTE_READ);
 		if (fault)
-			return faults[fault].read;
+			return rnic_read_error(fault);
 	}
 	return rnic_read_in_push(&qp->readq, &r) ? WIRE_OK : WIRE_DDP_U_NOBUF;
 }
@@ -302,7 +290,7 @@ static void complete_read(struct rnic_qp *qp, const struct rnic_read_out *r)
 	if (r->slot != RNIC_NO_SLOT) {
 		inval = qp->sent[r->slot].inval;
 		if (inval && rnic_mr_invalidate(&qp->mem, inval, false)) {
-			rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
+			rnic_qp_fail(qp, WIRE_RDMAP_LOCAL);
 			status = IB_WC_LOC_PROT_ERR;
 		}
 		rnic_sent_done(qp, r->slot, status);
@@ -475,6 +463,7 @@ static void finish_fpdu(struct pass *p)
 static void handle_fpdus(struct pass *p)
 {
 	struct rnic_qp *qp = p->qp;
+	const struct mpa_rx *mpa = &qp->rx.mpa;
 	enum mpa_rx_verdict verdict;
 	enum wire_err err;
 
@@ -482,9 +471,9 @@ static void handle_fpdus(struct pass *p)
 		verdict = pull_fpdu(p);
 		if (verdict == MPA_RX_MORE)
 			return;
-		err = verdict == MPA_RX_FAILED ? qp->rx.mpa.failed : rx_fpdu(p);
+		err = verdict == MPA_RX_FAILED ? mpa->failed : rx_fpdu(p);
 		if (err)
-			rnic_qp_fail(qp, err, true);
+			rnic_qp_fail_peer(qp, err, mpa->hdr, mpa->hdr_len, mpa->ulpdu_len);
 		if (rnic_qp_failed(qp))
 			return;
 		finish_fpdu(p);

@@ -29,7 +29,7 @@ static bool receive_and_answer(struct rnic_qp *qp, struct rnic_sock *s)
 
 	if (rnic_rx_run(qp, s) || rnic_qp_failed(qp) || qp->rx.eof)
 		return true;
-	asked = rnic_read_in_head(&qp->readq);
+	asked = rnic_read_in_next(&qp->readq);
 	if (asked && asked->len > RNIC_INLINE_MAX)
 		return true;
 	if (!asked && open == qp->tx.open &&

@@ -198,30 +198,79 @@ static const struct {
 	[WIRE_CLASS_BROKEN]	= { RNIC_STAT_RX_HEADER_ERRORS,	 IB_EVENT_QP_FATAL },
 };
 
+static void end_for_error(struct rnic_qp *qp, enum wire_err err, const u8 *ulpdu, u32 have,
+			  u32 len)
+{
+	/* Set the error state before a consumer sees a work request fail. */
+	rnic_qp_stop(qp);
+	qp->event = reports[wire_err_row(err)->class].event;
+	qp->tx.term_due = qp->tx.open;
+	rdmap_term_init(&qp->tx.term, err, ulpdu, have, len);
+	trace_rnic_error(&qp->ibqp, &qp->tx.term, true);
+}
+
 /**
- * rnic_qp_fail() - end the connection because of an error of the data path
+ * rnic_qp_fail() - end the connection because of an error of this side
  * @qp:		queue pair, socket locked
  * @err:	the error
- * @theirs:	the FPDU just received caused it, so it is counted, and the Terminate contains its
- *		header
  *
  * The data path receives and sends no more, except for the Terminate. That is not sent if no FPDU
  * may be sent yet (NEG-30).
  */
-void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err, bool theirs)
+void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err)
 {
-	enum wire_class class = wire_err_row(err)->class;
-	const struct mpa_rx *mpa = &qp->rx.mpa;
+	if (!rnic_qp_failed(qp))
+		end_for_error(qp, err, NULL, 0, 0);
+}
 
+/**
+ * rnic_qp_fail_peer() - end the connection because of an error in a ULPDU of the peer
+ * @qp:		queue pair, socket locked
+ * @err:	the error, which is counted
+ * @ulpdu:	the first bytes of the ULPDU, for the Terminate
+ * @have:	number of these bytes
+ * @len:	length of the ULPDU
+ *
+ * Otherwise as rnic_qp_fail().
+ */
+void rnic_qp_fail_peer(struct rnic_qp *qp, enum wire_err err, const u8 *ulpdu, u32 have, u32 len)
+{
 	if (rnic_qp_failed(qp))
 		return;
-	if (theirs)
-		rnic_stat_inc(qp->dev, reports[class].stat);
-	/* Set the error state before a consumer sees a work request fail. */
-	rnic_qp_stop(qp);
-	qp->event = reports[class].event;
-	qp->tx.term_due = qp->tx.open;
-	rdmap_term_init(&qp->tx.term, err, theirs ? mpa->hdr : NULL, theirs ? mpa->hdr_len : 0,
-			theirs ? mpa->ulpdu_len : 0);
-	trace_rnic_error(&qp->ibqp, &qp->tx.term, true);
+	rnic_stat_inc(qp->dev, reports[wire_err_row(err)->class].stat);
+	end_for_error(qp, err, ulpdu, have, len);
+}
+
+/* The errors that the peer is told for a fault: of its tagged segment, of its Read Request */
+static const struct {
+	enum wire_err tagged;
+	enum wire_err read;
+} faults[] = {
+	[RNIC_MR_STAG]	 = { WIRE_DDP_T_STAG,	WIRE_RDMAP_STAG },
+	[RNIC_MR_ASSOC]	 = { WIRE_DDP_T_ASSOC,	WIRE_RDMAP_ASSOC },
+	[RNIC_MR_ACCESS] = { WIRE_RDMAP_ACCESS,	WIRE_RDMAP_ACCESS },
+	[RNIC_MR_BOUNDS] = { WIRE_DDP_T_BOUNDS,	WIRE_RDMAP_BOUNDS },
+	[RNIC_MR_WRAP]	 = { WIRE_DDP_T_WRAP,	WIRE_RDMAP_WRAP },
+};
+
+/**
+ * rnic_tagged_error() - get the error of a tagged segment whose memory may not be written
+ * @fault:	why
+ *
+ * Return: the error.
+ */
+enum wire_err rnic_tagged_error(enum rnic_mr_fault fault)
+{
+	return faults[fault].tagged;
+}
+
+/**
+ * rnic_read_error() - get the error of a Read Request whose source may not be read
+ * @fault:	why
+ *
+ * Return: the error.
+ */
+enum wire_err rnic_read_error(enum rnic_mr_fault fault)
+{
+	return faults[fault].read;
 }

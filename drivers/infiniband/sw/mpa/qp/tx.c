@@ -117,10 +117,8 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 		u8 *at = mpa_tx_at(&tx->mpa, &part);
 
 		part = min(n - done, part);
-		if (rnic_tx_payload(qp, at, part)) {
-			rnic_tx_fault(qp);
+		if (rnic_tx_payload(qp, at, part))
 			return TX_ERROR;
-		}
 		mpa_tx_wrote(&tx->mpa, part);
 		tx->off += part;
 	}

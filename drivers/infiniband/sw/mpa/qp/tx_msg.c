@@ -3,7 +3,7 @@
  * Messages to send: choose the next one, check that it may be sent, and copy its payload.
  *
  * tx.c gets a message from rnic_tx_next(), cuts it into FPDUs with rnic_tx_payload(), and ends it
- * with rnic_tx_done() or rnic_tx_fault(), all under the socket lock.
+ * with rnic_tx_done(), all under the socket lock.
  *
  * A work request is done when its last byte was encoded, because its memory is not read again. It
  * completes after the push, in order (rnic_sent_complete()).
@@ -24,7 +24,7 @@ static void fail_wqe(struct rnic_qp *qp, enum ib_wc_status status)
 	rnic_sent_done(qp, qp->tx.slot, status);
 	qp->tx.msg = RNIC_TX_NONE;
 	qp->tx.waits = false;
-	rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
+	rnic_qp_fail(qp, WIRE_RDMAP_LOCAL);
 }
 
 /* Begin a message. The caller fills in seg.read of a Read Request. */
@@ -74,7 +74,7 @@ static void begin_response(struct rnic_qp *qp, const struct rnic_read_in *r)
 	tx->src = r->src_stag;
 	tx->src_to = r->src_to;
 	tx->responded = true;
-	rnic_read_in_pop(&qp->readq);
+	rnic_read_in_begin(&qp->readq);
 }
 
 /* Return: true if a message of @len bytes always is a single FPDU; see next_ulpdu(). */
@@ -270,7 +270,7 @@ bool rnic_tx_next(struct rnic_qp *qp)
 		begin_rtr(qp);
 		return true;
 	}
-	r = rnic_read_in_head(&qp->readq);
+	r = rnic_read_in_next(&qp->readq);
 	if (!r || tx->responded) {
 		tx->responded = false;
 		if (next_wqe(qp))
@@ -282,19 +282,65 @@ bool rnic_tx_next(struct rnic_qp *qp)
 	return true;
 }
 
+/*
+ * End the connection, because the source of a Read is gone since its Request was checked. The
+ * Terminate shows the Request, advanced to where the response ends (RFC 5040 section 4.8).
+ */
+static void fail_response(struct rnic_qp *qp, enum rnic_mr_fault fault)
+{
+	struct ddp_seg seg = {
+		.opcode = RDMAP_READ_REQ, .qn = DDP_QN_READ_REQ, .last = true,
+	};
+	const struct rnic_read_in *r = rnic_read_in_begun(&qp->readq, &seg.msn);
+	struct rnic_tx *tx = &qp->tx;
+	u32 sent = r->len - tx->left;
+	u8 hdr[DDP_HDR_MAX];
+
+	seg.read.sink_stag = r->sink_stag;
+	seg.read.sink_to = r->sink_to + sent;
+	seg.read.size = tx->left;
+	seg.read.src_stag = r->src_stag;
+	seg.read.src_to = r->src_to + sent;
+	ddp_build(&seg, hdr);
+	tx->msg = RNIC_TX_NONE;
+	rnic_qp_fail_peer(qp, rnic_read_error(fault), hdr, sizeof(hdr), sizeof(hdr));
+}
+
 /* Copy the next @n bytes of a Read Response to @dst. */
 static int copy_response(struct rnic_qp *qp, void *dst, u32 n)
 {
 	struct rnic_tx *tx = &qp->tx;
+	enum rnic_mr_fault fault;
 
-	if (rnic_mr_get(&qp->mem, tx->src, tx->src_to, n, IB_ACCESS_REMOTE_READ))
+	fault = rnic_mr_get(&qp->mem, tx->src, tx->src_to, n, IB_ACCESS_REMOTE_READ);
+	if (!fault) {
+		if (!rnic_mr_is_wild(qp->mem.mr, IB_ACCESS_REMOTE_READ))
+			rnic_mr_read(qp->mem.mr, tx->src_to, dst, n);
+		else if (rnic_mr_read_wild(tx->src_to, dst, n))
+			fault = RNIC_MR_BOUNDS;
+	}
+	if (fault) {
+		fail_response(qp, fault);
 		return -EACCES;
-	if (!rnic_mr_is_wild(qp->mem.mr, IB_ACCESS_REMOTE_READ))
-		rnic_mr_read(qp->mem.mr, tx->src_to, dst, n);
-	else if (rnic_mr_read_wild(tx->src_to, dst, n))
-		return -EFAULT;
+	}
 	tx->src_to += n;
 	return 0;
+}
+
+/* Copy the next @n bytes of a work request to @dst. */
+static int copy_wqe(struct rnic_qp *qp, void *dst, u32 n)
+{
+	struct rnic_tx *tx = &qp->tx;
+	int ret;
+
+	if (tx->wqe.flags & RNIC_WQE_INLINE) {
+		memcpy(dst, tx->wqe.inline_data + tx->off, n);
+		return 0;
+	}
+	ret = rnic_sgl_copy_from(&qp->mem, &tx->sgl, dst, n);
+	if (ret)
+		fail_wqe(qp, IB_WC_LOC_PROT_ERR);
+	return ret;
 }
 
 /**
@@ -305,32 +351,12 @@ static int copy_response(struct rnic_qp *qp, void *dst, u32 n)
  *
  * Leaves the access to the memory open, for the next call.
  *
- * Return: 0, or a negative errno if the memory may not be read, or no longer.
+ * Return: 0. A negative errno if the memory may not be read, or no longer; then the message and
+ * the connection have ended.
  */
 int rnic_tx_payload(struct rnic_qp *qp, void *dst, u32 n)
 {
-	struct rnic_tx *tx = &qp->tx;
-
-	if (tx->msg == RNIC_TX_RESPONSE)
-		return copy_response(qp, dst, n);
-	if (!(tx->wqe.flags & RNIC_WQE_INLINE))
-		return rnic_sgl_copy_from(&qp->mem, &tx->sgl, dst, n);
-	memcpy(dst, tx->wqe.inline_data + tx->off, n);
-	return 0;
-}
-
-/**
- * rnic_tx_fault() - end the message and the connection, because its memory may not be read
- * @qp:	queue pair with a message begun
- */
-void rnic_tx_fault(struct rnic_qp *qp)
-{
-	if (qp->tx.msg == RNIC_TX_WQE) {
-		fail_wqe(qp, IB_WC_LOC_PROT_ERR);
-		return;
-	}
-	qp->tx.msg = RNIC_TX_NONE;
-	rnic_qp_fail(qp, WIRE_RDMAP_LOCAL, false);
+	return qp->tx.msg == RNIC_TX_RESPONSE ? copy_response(qp, dst, n) : copy_wqe(qp, dst, n);
 }
 
 /**
@@ -347,6 +373,8 @@ void rnic_tx_done(struct rnic_qp *qp)
 	/* A Read is done after its response has arrived. */
 	if (tx->msg == RNIC_TX_WQE && tx->seg.opcode != RDMAP_READ_REQ)
 		rnic_sent_done(qp, tx->slot, IB_WC_SUCCESS);
+	else if (tx->msg == RNIC_TX_RESPONSE)
+		rnic_read_in_done(&qp->readq);
 	tx->msg = RNIC_TX_NONE;
 }
 
@@ -362,7 +390,7 @@ bool rnic_tx_idle(struct rnic_qp *qp)
 	struct rnic_tx *tx = &qp->tx;
 
 	return tx->msg == RNIC_TX_NONE && !tx->waits && tx->chunk.fill == tx->sent &&
-	       !rnic_reads_out(&qp->readq) && !rnic_read_in_head(&qp->readq) &&
+	       !rnic_reads_out(&qp->readq) && !rnic_reads_in(&qp->readq) &&
 	       !rnic_sq_pending(&qp->sq);
 }
 

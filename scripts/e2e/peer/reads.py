@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Reads of ours that the device may not answer, or not to their end."""
+import select
+import struct
+
+from peer import RESPONSE, SLOW, read_request
+from device import MEM_SIZE, Moves, WINDOW, WINDOW_SIZE, serving, slow_reader, test
+
+IRD = 4             # of endpoint.c
+
+
+def ask(conn, number, size, at):
+    """Reads from one source, with sinks of their own"""
+    for i in range(number):
+        conn.say(read_request(i + 1, (i, i << 32), size, (conn.stag, at)))
+
+
+def answers(conn, size):
+    """How many bytes of each Read come, and the segment behind the last of them"""
+    got = []
+    while True:
+        s = conn.hear()
+        assert s, "the stream ends without a Terminate"
+        if s.opcode != RESPONSE:
+            return got, s
+        if not got or got[-1] == size:
+            got.append(0)
+        i = len(got) - 1
+        assert (s.stag, s.to) == (i, (i << 32) + got[i]), "out of order"
+        got[i] += len(s.data)
+        assert s.last == (got[i] == size)
+
+
+def shown(segment, error, flags):
+    """The headers in a Terminate"""
+    assert segment.error() == error, segment.error()
+    word, length = struct.unpack(">HH", segment.data[2:6])
+    assert word == flags, "flags %04x" % word
+    assert length == 46
+    return segment.data[6:]
+
+
+@test
+def ird():
+    """One Read more than the IRD, while the first is being answered (RDMAP-160, P2P-50)"""
+    size = MEM_SIZE         # more than TCP takes from the device while nobody reads
+    with serving() as program:
+        with slow_reader() as conn, Moves(rx_read_request=IRD, rx_header_errors=1):
+            at = conn.at - WINDOW
+            ask(conn, IRD, size, at)
+            assert select.select([conn.sock], [], [], 8 * SLOW)[0], "no answer begins"
+            bad = read_request(IRD + 1, (IRD, 0), size, (conn.stag, at))
+            conn.say(bad)
+            got, s = answers(conn, size)
+            assert shown(s, "1/2/2", 0xc000) == bad[:18]
+            assert sum(got) < IRD * size, "nothing was outstanding any more"
+            conn.ended()
+            program.expect("DISCONNECTED")
+        # As many as it may have, and as many again when they were answered, are no fault.
+        with slow_reader() as conn, Moves(rx_read_request=2 * IRD, tx_terminate=0):
+            for turn in range(2):
+                for i in range(IRD):
+                    conn.say(read_request(turn * IRD + i + 1, (i, 0), WINDOW_SIZE,
+                                          (conn.stag, conn.at)))
+                for i in range(IRD):
+                    while not (s := conn.hear()).last:
+                        assert s.stag == i
+            conn.finish()
+            program.expect("DISCONNECTED")
+
+
+@test
+def read_gone():
+    """The source of a Read goes while it is answered (RDMAP-51, RDMAP-155, RDMAP-167)"""
+    size = WINDOW_SIZE
+    with serving() as program:
+        with slow_reader(b"u") as conn, Moves(rx_access_errors=1, tx_terminate=1):
+            ask(conn, IRD, size, conn.at)
+            conn.say(conn.message(b"now"))
+            program.expect("unregistered")
+            got, s = answers(conn, size)
+            # It is of the Read whose response stopped, or of the first without one.
+            if got[-1] == size:
+                got.append(0)
+            i, sent = len(got) - 1, got[-1]
+            assert i < IRD, "all were answered"
+            want = read_request(i + 1, (i, (i << 32) + sent), size - sent,
+                                (conn.stag, conn.at + sent))
+            assert shown(s, "0/1/0", 0xe000) == want
+            conn.ended()
+            program.expect("DISCONNECTED")
