@@ -89,7 +89,7 @@ static void expect_window(struct kunit *test, struct rnic_readq *rq, u32 first, 
 		struct rnic_read_out *read = rnic_read_out_find(rq, first + at);
 		bool there = at >= 0 && at < (s32)num;
 
-		KUNIT_EXPECT_EQ_MSG(test, read != NULL, there, "%u of %u+%u", first + at, first,
+		KUNIT_EXPECT_EQ_MSG(test, !!read, there, "%u of %u+%u", first + at, first,
 				    num);
 		if (read)
 			KUNIT_EXPECT_EQ(test, read->slot, first + at);

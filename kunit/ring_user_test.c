@@ -269,7 +269,7 @@ static struct {
 	u8 times[sizeof(struct siw_sqe)];	/* that each byte of it was read */
 } meanwhile;
 
-static void replace_entry(const volatile void *at, size_t size)
+static void replace_entry(const void *at, size_t size)
 {
 	size_t from = (const u8 *)at - (const u8 *)meanwhile.entry, i;
 
@@ -502,7 +502,7 @@ static struct {
 	bool rang;
 } poster;
 
-static void post_meanwhile(const volatile void *at __maybe_unused,
+static void post_meanwhile(const void *at __maybe_unused,
 			   size_t size __maybe_unused)
 {
 	if (poster.reads++ == poster.at)

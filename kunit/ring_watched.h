@@ -5,7 +5,7 @@
 #include <ring/ring.h>
 
 /* Called after each marked read in ring/user.c, of @size bytes at @at, unless NULL. */
-extern void (*ring_after_read)(const volatile void *at, size_t size);
+extern void (*ring_after_read)(const void *at, size_t size);
 
 /* For rnic_sq_init() and its like: a ring of user space, though nobody maps it. */
 extern struct ib_ucontext * const ring_user;

@@ -89,6 +89,39 @@ static void steps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)refcount_read(&pair.two->refs), 1);
 }
 
+/* Where each piece lies: it ends with its SGE, and needs the right that was asked for. */
+static void pieces(struct kunit *test)
+{
+	struct pair pair = new_pair(test);
+	u32 want, at, n, whole;
+	u64 addr;
+
+	for (want = 1; want <= ALL; want++) {
+		struct rnic_sgl sgl = whole_list();
+
+		for (at = 0; at < ALL; at += n) {
+			/* SGEs end after 30, 31, 71 and 75 bytes */
+			u32 end = at < 30 ? 30 : at < 31 ? 31 : at < 71 ? 71 : ALL;
+			bool in_two = at >= 30 && at < 71;
+
+			(in_two ? pair.two : pair.one)->access = IB_ACCESS_REMOTE_WRITE;
+			KUNIT_ASSERT_EQ(test, rnic_sgl_next(&pair.mem, &sgl, IB_ACCESS_LOCAL_WRITE,
+							    &addr, min(want, sgl.left)), 0u);
+			KUNIT_EXPECT_EQ(test, sgl.left, ALL - at);
+			(in_two ? pair.two : pair.one)->access = IB_ACCESS_LOCAL_WRITE;
+			n = rnic_sgl_next(&pair.mem, &sgl, IB_ACCESS_LOCAL_WRITE, &addr,
+					  min(want, sgl.left));
+			whole = end - at;
+			KUNIT_ASSERT_EQ(test, n, min(want, whole));
+			KUNIT_EXPECT_EQ(test, sgl.left, ALL - at - n);
+			KUNIT_EXPECT_PTR_EQ(test, pair.mem.mr, in_two ? pair.two : pair.one);
+			KUNIT_EXPECT_EQ(test, *(u8 *)rnic_mr_at(pair.mem.mr, addr, &whole),
+					listed(at));
+		}
+	}
+	rnic_mr_put(&pair.mem);
+}
+
 /* Beyond the end nothing is copied, and the position stays. */
 static void end_of_list(struct kunit *test)
 {
@@ -176,6 +209,7 @@ static void checks(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(steps),
+	KUNIT_CASE(pieces),
 	KUNIT_CASE(end_of_list),
 	KUNIT_CASE(region_goes),
 	KUNIT_CASE(checks),

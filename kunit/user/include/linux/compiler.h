@@ -2,7 +2,8 @@
 #ifndef _SHIM_LINUX_COMPILER_H
 #define _SHIM_LINUX_COMPILER_H
 
-#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define __READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define READ_ONCE(x)		__READ_ONCE(x)
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
 
 #endif
