@@ -152,15 +152,8 @@ struct rnic_cm_dev {
  * @width:	enum ib_port_width at the last link event
  * @port_state:	enum ib_port_state last reported by an event; under RTNL
  * @qps:	QPN to struct rnic_qp
-<<<<<<< HEAD
- * @mrs:	STag index to struct rnic_mr, read under RCU
- * @mr_epoch:	number of deregistrations
- * @streams:	number of connections so far; see rnic_mem.stream
- * @dma_mr:	region of the local DMA lkey (0) of kernel consumers
-=======
  * @regions:	memory regions
- * @streams:	number of connections so far, which numbers them
->>>>>>> a58bc15
+ * @streams:	number of connections so far; see rnic_mem.stream
  * @set:	settings
  * @stats:	counters
  * @num:	objects in existence, by enum rnic_obj
