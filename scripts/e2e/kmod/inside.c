@@ -53,7 +53,7 @@ void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj)
 
 /* Three queue pairs, and a region of theirs */
 static struct {
-	struct rnic_dev dev;
+	struct rnic_regions regions;
 	struct ib_pd pd;
 	struct rnic_mr mr;
 	struct rnic_mem mem[3];
@@ -94,7 +94,7 @@ static int setup(void)
 {
 	unsigned int i;
 
-	xa_init(&t->dev.mrs);
+	xa_init(&t->regions.all);
 	t->mr.kind = RNIC_MR_FAST;
 	t->mr.stag = STAG;
 	t->mr.next_shift = PAGE_SHIFT;
@@ -103,10 +103,10 @@ static int setup(void)
 	refcount_set(&t->mr.refs, 1);
 	init_completion(&t->mr.idle);
 	for (i = 0; i < ARRAY_SIZE(t->mem); i++) {
-		t->mem[i].dev = &t->dev;
+		t->mem[i].regions = &t->regions;
 		t->mem[i].pd = &t->pd;
 	}
-	return xa_insert(&t->dev.mrs, STAG >> 8, &t->mr, GFP_KERNEL);
+	return xa_insert(&t->regions.all, STAG >> 8, &t->mr, GFP_KERNEL);
 }
 
 static int look(void)
@@ -137,7 +137,7 @@ int probe_spin(void)
 	ret = setup();
 	if (!ret)
 		ret = look();
-	xa_destroy(&t->dev.mrs);
+	xa_destroy(&t->regions.all);
 	kfree(t);
 	return ret;
 }

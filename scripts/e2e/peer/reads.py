@@ -42,7 +42,7 @@ def shown(segment, error, flags):
 
 @test
 def ird():
-    """One Read more than the IRD, while the first is being answered (RDMAP-160, P2P-50)"""
+    """One Read more than the IRD, while the first is being answered (RFC 5040 section 6.1, P2P-50)"""
     size = MEM_SIZE         # more than TCP takes from the device while nobody reads
     with serving() as program:
         with slow_reader() as conn, Moves(rx_read_request=IRD, rx_header_errors=1):
@@ -71,7 +71,7 @@ def ird():
 
 @test
 def read_gone():
-    """The source of a Read goes while it is answered (RDMAP-51, RDMAP-155, RDMAP-167)"""
+    """The source of a Read goes while it is answered (RFC 5040 sections 4.8 and 7.1)"""
     size = WINDOW_SIZE
     with serving() as program:
         with slow_reader(b"u") as conn, Moves(rx_access_errors=1, tx_terminate=1):

@@ -135,7 +135,10 @@ static inline struct rnic_read_in *rnic_read_in_next(struct rnic_readq *rq)
 	return rq->in_next != rq->in_tail ? &rq->in[rq->in_next & rq->in_mask] : NULL;
 }
 
-/* Begin to answer that Read. It counts against IRD until rnic_read_in_done() (RDMAP-160). */
+/*
+ * Begin to answer that Read. It counts against IRD until rnic_read_in_done(), see RFC 5040
+ * section 6.1.
+ */
 static inline void rnic_read_in_begin(struct rnic_readq *rq)
 {
 	rq->in_next++;
