@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Two bounded queues. Their sizes are what the startup agreed on (RFC 6581
- * section 9.1), so ORD limits what we send (P2P-49) and IRD what the peer may.
- *
- * Allocated when a QP gets its connection, freed when it loses it.
+ * The queues of RDMA Reads. The startup agrees on their sizes (RFC 6581 section 9.1): ORD limits
+ * the Reads of this side (P2P-49), and IRD those of the peer. They are allocated when a queue pair
+ * gets its connection, and freed when it loses it.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -12,13 +11,13 @@
 #include "qp/readq.h"
 
 /**
- * rnic_readq_init() - make room
+ * rnic_readq_init() - allocate the queues
  * @rq:		the queues
- * @ord:	outbound Reads at once
- * @ird:	inbound Reads at once
+ * @ord:	most outbound Reads at a time
+ * @ird:	most inbound Reads at a time
  *
  * Context: process.
- * Return: 0 or -ENOMEM, then there is nothing to free.
+ * Return: 0; -ENOMEM, and there is nothing to free.
  */
 int rnic_readq_init(struct rnic_readq *rq, u32 ord, u32 ird)
 {
@@ -42,8 +41,8 @@ int rnic_readq_init(struct rnic_readq *rq, u32 ord, u32 ird)
 }
 
 /**
- * rnic_readq_free() - drop both queues
- * @rq:	the queues, possibly never initialised but zero
+ * rnic_readq_free() - free the queues
+ * @rq:	the queues; may be all zero
  */
 void rnic_readq_free(struct rnic_readq *rq)
 {

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * RDMA Reads of one connection: those we asked for and those we owe.
- *
- * Both queues belong to the data path: protected by the socket lock.
+ * RDMA Reads of one connection: outbound ones, which this side requests, and inbound ones, which
+ * the peer requests. The socket lock protects both queues.
  */
 #ifndef _RNIC_READQ_H
 #define _RNIC_READQ_H
 
 #include <linux/types.h>
 
-/* rnic_read_out.slot of a Read that no work request asked for (an RTR). */
+/* rnic_read_out.slot of an RTR, which belongs to no work request */
 #define RNIC_NO_SLOT	U32_MAX
-/* Where the places begin: they wrap soon, so that every test sees it. */
+/* First place in a queue. Places wrap after three Reads, so every test runs the wrap-around. */
 #define RNIC_READ_FIRST	(-3U)
 
 /**
- * struct rnic_read_out - a Read we asked for
- * @slot:	its place in rnic_qp.sent, or RNIC_NO_SLOT
- * @stag:	sink STag the response must name
- * @to:		where the response's first byte goes in that region
- * @sink:	offset of that byte as the peer knows it
- * @len:	bytes asked for
+ * struct rnic_read_out - an outbound Read
+ * @slot:	slot of its work request in rnic_qp.sent, or RNIC_NO_SLOT
+ * @stag:	sink STag, which the response must have
+ * @to:		offset of the first byte in the region of @stag
+ * @sink:	offset of that byte in the Request and the response
+ * @len:	bytes requested
  * @got:	bytes placed so far
  */
 struct rnic_read_out {
@@ -33,12 +32,12 @@ struct rnic_read_out {
 };
 
 /**
- * struct rnic_read_in - a Read the peer asked for
- * @sink_stag:	where the peer wants it
- * @sink_to:	offset there
- * @len:	bytes
- * @src_stag:	our region
- * @src_to:	offset there
+ * struct rnic_read_in - an inbound Read
+ * @sink_stag:	STag of the peer's region
+ * @sink_to:	offset in it
+ * @len:	bytes requested
+ * @src_stag:	STag of the region to read
+ * @src_to:	offset in it
  */
 struct rnic_read_in {
 	u32 sink_stag;
@@ -52,16 +51,16 @@ struct rnic_read_in {
  * struct rnic_readq - both queues, first in first out
  * @out:	outbound Reads
  * @in:		inbound Reads
- * @ord:	Reads we may have outstanding
- * @ird:	Reads the peer may have outstanding
- * @out_mask:	size of @out - 1; a power of two of at least @ord, because the places run free
- * @in_mask:	likewise of @in, for @ird
- * @out_head:	oldest of @out, free running
- * @out_tail:	next free of @out, free running
- * @in_head:	oldest of @in, free running; until the last segment of its response is encoded
- * @in_next:	the Read to answer next, free running; @in_head, or the one behind it while that
- *		is being answered
- * @in_tail:	next free of @in, free running
+ * @ord:	most outbound Reads at a time
+ * @ird:	most inbound Reads at a time
+ * @out_mask:	size of @out less 1; the size is a power of two, because places are free running
+ * @in_mask:	size of @in less 1
+ * @out_head:	place of the oldest Read in @out
+ * @out_tail:	place of the next Read in @out
+ * @in_head:	place of the oldest Read in @in, which stays until its response is encoded
+ * @in_next:	place of the next Read to answer in @in: @in_head, or @in_head + 1 while that Read is
+ *		being answered
+ * @in_tail:	place of the next Read in @in
  */
 struct rnic_readq {
 	struct rnic_read_out *out;
@@ -80,19 +79,19 @@ struct rnic_readq {
 int rnic_readq_init(struct rnic_readq *rq, u32 ord, u32 ird);
 void rnic_readq_free(struct rnic_readq *rq);
 
-/* Reads outstanding. */
+/* Return: the number of outbound Reads that are outstanding. */
 static inline u32 rnic_reads_out(const struct rnic_readq *rq)
 {
 	return rq->out_tail - rq->out_head;
 }
 
-/* Reads owed. */
+/* Return: the number of inbound Reads that are not answered completely. */
 static inline u32 rnic_reads_in(const struct rnic_readq *rq)
 {
 	return rq->in_tail - rq->in_head;
 }
 
-/* Return: false when ORD Reads are outstanding. */
+/* Return: false if ORD Reads are outstanding. */
 static inline bool rnic_read_out_push(struct rnic_readq *rq, const struct rnic_read_out *r)
 {
 	if (rnic_reads_out(rq) >= rq->ord)
@@ -101,13 +100,13 @@ static inline bool rnic_read_out_push(struct rnic_readq *rq, const struct rnic_r
 	return true;
 }
 
-/* Return: the Read whose response comes next, or NULL. */
+/* Return: the oldest outbound Read, which the next response answers, or NULL. */
 static inline struct rnic_read_out *rnic_read_out_head(struct rnic_readq *rq)
 {
 	return rnic_reads_out(rq) ? &rq->out[rq->out_head & rq->out_mask] : NULL;
 }
 
-/* Return: the Read whose Request had this MSN, or NULL. The first of all had 1. */
+/* Return: the outbound Read whose Request had this MSN, or NULL. The first MSN is 1. */
 static inline struct rnic_read_out *rnic_read_out_find(struct rnic_readq *rq, u32 msn)
 {
 	u32 place = RNIC_READ_FIRST + msn - 1;
@@ -120,7 +119,7 @@ static inline void rnic_read_out_pop(struct rnic_readq *rq)
 	rq->out_head++;
 }
 
-/* Return: false when the peer has more outstanding than it may. */
+/* Return: false if IRD Reads are outstanding. */
 static inline bool rnic_read_in_push(struct rnic_readq *rq, const struct rnic_read_in *r)
 {
 	if (rnic_reads_in(rq) >= rq->ird)
@@ -129,7 +128,7 @@ static inline bool rnic_read_in_push(struct rnic_readq *rq, const struct rnic_re
 	return true;
 }
 
-/* Return: the Read to answer next, or NULL. */
+/* Return: the inbound Read to answer next, or NULL. */
 static inline struct rnic_read_in *rnic_read_in_next(struct rnic_readq *rq)
 {
 	return rq->in_next != rq->in_tail ? &rq->in[rq->in_next & rq->in_mask] : NULL;
@@ -144,14 +143,14 @@ static inline void rnic_read_in_begin(struct rnic_readq *rq)
 	rq->in_next++;
 }
 
-/* Return: the Read that is being answered. Sets @msn to the MSN of its Request. */
+/* Return: the inbound Read that is being answered. Sets @msn to the MSN of its Request. */
 static inline struct rnic_read_in *rnic_read_in_begun(struct rnic_readq *rq, u32 *msn)
 {
 	*msn = rq->in_head - RNIC_READ_FIRST + 1;
 	return &rq->in[rq->in_head & rq->in_mask];
 }
 
-/* The Read was answered. */
+/* Remove the inbound Read that is being answered. */
 static inline void rnic_read_in_done(struct rnic_readq *rq)
 {
 	rq->in_head = rq->in_next;

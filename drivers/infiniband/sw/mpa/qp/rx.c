@@ -32,9 +32,9 @@
 #include "tcp/stream.h"
 #include "wire/place.h"
 
-/* Bytes handled in one pass before the worker lets others run. */
+/* Bytes that a pass handles before the worker lets others run */
 #define RX_BUDGET	(1024 * 1024)
-/* Bytes for which an access to memory is kept. */
+/* Bytes after which a pass ends its access to memory and makes upcalls */
 #define RX_HOLD		(64 * 1024)
 
 /**
@@ -148,7 +148,7 @@ static noinline int copy_payload_wild(struct payload *pl, u64 addr, u32 n)
 	return 0;
 }
 
-/* Tagged payload to @to in the region it names; nothing to check when it is empty. */
+/* Place tagged payload at @to in the region of its STag. Empty payload needs no region. */
 static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u64 to, int access)
 {
 	struct rnic_qp *qp = p->qp;
@@ -166,7 +166,7 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u64
 	return copy_payload(&pl, qp->mem.mr, to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
 }
 
-/* In error before the receive is seen to fail, as with rnic_qp_fail(). */
+/* Set the error state before the consumer sees the receive fail. */
 static void fail_receive(struct rnic_qp *qp, enum ib_wc_status status)
 {
 	rnic_qp_error(qp);
@@ -230,7 +230,7 @@ static int place_send(struct rnic_qp *qp, u32 n, struct payload *pl)
 	return ret;
 }
 
-/* A segment of a Send: into the receive posted first. */
+/* Place a segment of a Send in the oldest receive. */
 static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 {
 	struct rnic_qp *qp = p->qp;
@@ -260,7 +260,7 @@ static enum wire_err rx_write(struct pass *p, const struct ddp_seg *seg)
 	return place_tagged(p, seg, seg->to, IB_ACCESS_REMOTE_WRITE);
 }
 
-/* The rights are checked now, for the whole message, and again when sending. */
+/* Check the rights for the whole message. copy_response() checks them again. */
 static enum wire_err rx_read_request(struct rnic_qp *qp, const struct ddp_seg *seg)
 {
 	struct rnic_read_in r = {
@@ -299,7 +299,7 @@ static void complete_read(struct rnic_qp *qp, const struct rnic_read_out *r)
 	rnic_sent_complete(qp);
 }
 
-/* It must be exactly what the oldest outstanding Read asked for, in order. */
+/* Place a segment of a response, which must continue the oldest outstanding Read. */
 static enum wire_err rx_read_response(struct pass *p, const struct ddp_seg *seg)
 {
 	struct rnic_qp *qp = p->qp;
@@ -325,7 +325,7 @@ static enum wire_err rx_read_response(struct pass *p, const struct ddp_seg *seg)
 	return WIRE_OK;
 }
 
-/* The Read that a Terminate shows; the oldest, if no other can be told from it. */
+/* Return: the Read that a Terminate shows, the oldest if it has no such MSN, or NULL. */
 static struct rnic_read_out *find_shown_read(struct rnic_readq *rq, const struct rdmap_term *term)
 {
 	struct rnic_read_out *r = NULL;
@@ -339,8 +339,8 @@ static struct rnic_read_out *find_shown_read(struct rnic_readq *rq, const struct
 }
 
 /*
- * The peer gave up, because of something we sent. If it shows one of our Read Requests,
- * that Read failed; everything else is flushed.
+ * End the connection, because the peer sent a Terminate. If that shows one of our Read Requests,
+ * the Read fails. All other work requests are flushed.
  */
 static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 {
@@ -362,9 +362,8 @@ static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 }
 
 /*
- * The first FPDU of an initiator in the peer-to-peer model may be an RTR: a
- * message without data that the consumer must not see (RFC 6581 section 9.2).
- * Only a Send would be seen.
+ * The first FPDU of an initiator in the peer-to-peer model may be an RTR, a message without data
+ * that the consumer must not see (RFC 6581 section 9.2). It would see a Send only.
  */
 static bool is_rtr_send(const struct rnic_rx *rx, const struct ddp_seg *seg)
 {
@@ -390,7 +389,7 @@ static enum wire_err handle_segment(struct pass *p, const struct ddp_seg *seg)
 	}
 }
 
-/* One complete and valid FPDU. The first lets us send, be it a Terminate for it (NEG-30). */
+/* Handle a valid FPDU. From the first on this side may send, also a Terminate for it (NEG-30). */
 static enum wire_err rx_fpdu(struct pass *p)
 {
 	struct rnic_qp *qp = p->qp;
@@ -416,7 +415,7 @@ static enum wire_err rx_fpdu(struct pass *p)
 	return WIRE_OK;
 }
 
-/* Nobody has to wait for our access to memory longer than that of a burst. */
+/* End the access to memory, for which deregistration waits. */
 static void end_access(struct pass *p)
 {
 	rnic_mr_put(&p->qp->mem);
@@ -499,14 +498,14 @@ static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)
 }
 
 /**
- * rnic_rx_run() - handle what has arrived
+ * rnic_rx_run() - handle the FPDUs that have arrived
  * @qp:	queue pair, attached
  * @s:	its socket, locked
  *
- * All that is unread is looked at, so what TCP reports meanwhile is no news.
+ * Handles all unread bytes, so data that TCP reports meanwhile wakes nobody (@looking).
  *
  * Context: process or softirq.
- * Return: true when it stopped for fairness only and wants to be called again.
+ * Return: true if RX_BUDGET is used up, and the caller must call again.
  */
 bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s)
 {
