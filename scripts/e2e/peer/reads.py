@@ -80,7 +80,7 @@ def read_gone():
             program.expect("unregistered")
             got, s = answers(conn, size)
             # It is of the Read whose response stopped, or of the first without one.
-            if got[-1] == size:
+            if not got or got[-1] == size:
                 got.append(0)
             i, sent = len(got) - 1, got[-1]
             assert i < IRD, "all were answered"
