@@ -58,7 +58,7 @@ struct rnic_read_in {
  * @out_head:	place of the oldest Read in @out
  * @out_tail:	place of the next Read in @out
  * @in_head:	place of the oldest Read in @in, which stays until its response is encoded
- * @in_next:	place of the next Read to answer in @in: @in_head, or the one after it while the Read
+ * @in_next:	place of the next Read to answer in @in: @in_head, or the next place while the Read
  *		at @in_head is being answered
  * @in_tail:	place of the next Read in @in
  */
