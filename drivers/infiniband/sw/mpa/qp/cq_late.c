@@ -26,7 +26,6 @@
  */
 static void start_timer(struct rnic_cq *cq, unsigned long pause)
 {
-	lockdep_assert_held(&cq->lock);
 	cq->pause = pause;
 	mod_timer(&cq->late, jiffies + pause);
 }
@@ -39,6 +38,7 @@ static void start_timer(struct rnic_cq *cq, unsigned long pause)
  */
 void rnic_cq_watch_locked(struct rnic_cq *cq)
 {
+	lockdep_assert_held(&cq->lock);
 	/* @cq_context of a user CQ is its event channel, or NULL. */
 	if (cq->ring.user && cq->ibcq.cq_context &&
 	    (!timer_pending(&cq->late) || cq->pause > 1))
@@ -70,8 +70,10 @@ void rnic_cq_watch(struct rnic_cq *cq)
  */
 bool rnic_cq_take_arming(struct rnic_cq *cq, bool solicited)
 {
-	bool call = rnic_cq_ring_disarm(&cq->ring, solicited);
+	bool call;
 
+	lockdep_assert_held(&cq->lock);
+	call = rnic_cq_ring_disarm(&cq->ring, solicited);
 	cq->spare = call && cq->ring.user && !rnic_cq_ring_unread(&cq->ring, 1) ?
 		    TOLD_LOOKS : 0;
 	return call;

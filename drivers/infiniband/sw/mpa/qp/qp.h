@@ -96,8 +96,6 @@ enum rnic_tx_msg {
  * @slot:	place of @wqe in rnic_qp.sent
  * @seg:	header of the next segment
  * @sgl:	payload of a work request
- * @src:	STag of a response's payload
- * @src_to:	tagged offset of its next byte
  * @left:	payload bytes not yet encoded
  * @off:	payload bytes encoded
  */
@@ -125,8 +123,6 @@ struct rnic_tx {
 	u32 slot;
 	struct ddp_seg seg;
 	struct rnic_sgl sgl;
-	u32 src;
-	u64 src_to;
 	u32 left;
 	u32 off;
 };

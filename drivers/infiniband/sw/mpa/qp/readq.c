@@ -35,7 +35,6 @@ int rnic_readq_init(struct rnic_readq *rq, u32 ord, u32 ird)
 	rq->out_head = RNIC_READ_FIRST;
 	rq->out_tail = RNIC_READ_FIRST;
 	rq->in_head = RNIC_READ_FIRST;
-	rq->in_next = RNIC_READ_FIRST;
 	rq->in_tail = RNIC_READ_FIRST;
 	return 0;
 }

@@ -58,8 +58,6 @@ struct rnic_read_in {
  * @out_head:	place of the oldest Read in @out
  * @out_tail:	place of the next Read in @out
  * @in_head:	place of the oldest Read in @in, which stays until its response is encoded
- * @in_next:	place of the next Read to answer in @in: @in_head, or the next place while the Read
- *		at @in_head is being answered
  * @in_tail:	place of the next Read in @in
  */
 struct rnic_readq {
@@ -72,7 +70,6 @@ struct rnic_readq {
 	u32 out_head;
 	u32 out_tail;
 	u32 in_head;
-	u32 in_next;
 	u32 in_tail;
 };
 
@@ -128,32 +125,22 @@ static inline bool rnic_read_in_push(struct rnic_readq *rq, const struct rnic_re
 	return true;
 }
 
-/* Return: the inbound Read to answer next, or NULL. */
-static inline struct rnic_read_in *rnic_read_in_next(struct rnic_readq *rq)
+/* Return: the oldest inbound Read, which is being answered or is the next to answer, or NULL. */
+static inline struct rnic_read_in *rnic_read_in_head(struct rnic_readq *rq)
 {
-	return rq->in_next != rq->in_tail ? &rq->in[rq->in_next & rq->in_mask] : NULL;
+	return rnic_reads_in(rq) ? &rq->in[rq->in_head & rq->in_mask] : NULL;
 }
 
-/*
- * Begin to answer that Read. It counts against IRD until rnic_read_in_done(), see RFC 5040
- * section 6.1.
- */
-static inline void rnic_read_in_begin(struct rnic_readq *rq)
+/* Return: the MSN of the Request of that Read. */
+static inline u32 rnic_read_in_msn(const struct rnic_readq *rq)
 {
-	rq->in_next++;
+	return rq->in_head - RNIC_READ_FIRST + 1;
 }
 
-/* Return: the inbound Read that is being answered. Sets @msn to the MSN of its Request. */
-static inline struct rnic_read_in *rnic_read_in_begun(struct rnic_readq *rq, u32 *msn)
+/* Remove that Read, which counts against IRD until it is answered (RFC 5040 section 6.1). */
+static inline void rnic_read_in_pop(struct rnic_readq *rq)
 {
-	*msn = rq->in_head - RNIC_READ_FIRST + 1;
-	return &rq->in[rq->in_head & rq->in_mask];
-}
-
-/* Remove the inbound Read that is being answered. */
-static inline void rnic_read_in_done(struct rnic_readq *rq)
-{
-	rq->in_head = rq->in_next;
+	rq->in_head++;
 }
 
 #endif

@@ -29,7 +29,8 @@ static bool receive_and_answer(struct rnic_qp *qp, struct rnic_sock *s)
 
 	if (rnic_rx_run(qp, s) || rnic_qp_failed(qp) || qp->rx.eof)
 		return true;
-	asked = rnic_read_in_next(&qp->readq);
+	/* A response that has begun goes on when TCP has room, or in the worker. */
+	asked = qp->tx.msg == RNIC_TX_RESPONSE ? NULL : rnic_read_in_head(&qp->readq);
 	if (asked && asked->len > RNIC_INLINE_MAX)
 		return true;
 	if (!asked && open == qp->tx.open &&

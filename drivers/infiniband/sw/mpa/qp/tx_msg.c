@@ -71,10 +71,7 @@ static void begin_response(struct rnic_qp *qp, const struct rnic_read_in *r)
 	tx->seg.tagged = true;
 	tx->seg.stag = r->sink_stag;
 	tx->seg.to = r->sink_to;
-	tx->src = r->src_stag;
-	tx->src_to = r->src_to;
 	tx->responded = true;
-	rnic_read_in_begin(&qp->readq);
 }
 
 /* Return: true if a message of @len bytes always is a single FPDU; see next_ulpdu(). */
@@ -270,7 +267,7 @@ bool rnic_tx_next(struct rnic_qp *qp)
 		begin_rtr(qp);
 		return true;
 	}
-	r = rnic_read_in_next(&qp->readq);
+	r = rnic_read_in_head(&qp->readq);
 	if (!r || tx->responded) {
 		tx->responded = false;
 		if (next_wqe(qp))
@@ -284,14 +281,16 @@ bool rnic_tx_next(struct rnic_qp *qp)
 
 /*
  * End the connection, because the source of a Read is gone since its Request was checked. The
- * Terminate shows the Request, advanced to where the response ends (RFC 5040 section 4.8).
+ * Terminate shows the Request, advanced to where the response ends (RFC 5040 section 4.8). Not
+ * inline, because a kernel may zero its stack first, for each part of a response.
  */
-static void fail_response(struct rnic_qp *qp, enum rnic_mr_fault fault)
+static noinline void fail_response(struct rnic_qp *qp, enum rnic_mr_fault fault)
 {
 	struct ddp_seg seg = {
 		.opcode = RDMAP_READ_REQ, .qn = DDP_QN_READ_REQ, .last = true,
+		.msn = rnic_read_in_msn(&qp->readq),
 	};
-	const struct rnic_read_in *r = rnic_read_in_begun(&qp->readq, &seg.msn);
+	const struct rnic_read_in *r = rnic_read_in_head(&qp->readq);
 	struct rnic_tx *tx = &qp->tx;
 	u32 sent = r->len - tx->left;
 	u8 hdr[DDP_HDR_MAX];
@@ -309,21 +308,21 @@ static void fail_response(struct rnic_qp *qp, enum rnic_mr_fault fault)
 /* Copy the next @n bytes of a Read Response to @dst. */
 static int copy_response(struct rnic_qp *qp, void *dst, u32 n)
 {
-	struct rnic_tx *tx = &qp->tx;
+	const struct rnic_read_in *r = rnic_read_in_head(&qp->readq);
+	u64 from = r->src_to + qp->tx.off;
 	enum rnic_mr_fault fault;
 
-	fault = rnic_mr_get(&qp->mem, tx->src, tx->src_to, n, IB_ACCESS_REMOTE_READ);
+	fault = rnic_mr_get(&qp->mem, r->src_stag, from, n, IB_ACCESS_REMOTE_READ);
 	if (!fault) {
 		if (!rnic_mr_is_wild(qp->mem.mr, IB_ACCESS_REMOTE_READ))
-			rnic_mr_read(qp->mem.mr, tx->src_to, dst, n);
-		else if (rnic_mr_read_wild(tx->src_to, dst, n))
+			rnic_mr_read(qp->mem.mr, from, dst, n);
+		else if (rnic_mr_read_wild(from, dst, n))
 			fault = RNIC_MR_BOUNDS;
 	}
 	if (fault) {
 		fail_response(qp, fault);
 		return -EACCES;
 	}
-	tx->src_to += n;
 	return 0;
 }
 
@@ -374,7 +373,7 @@ void rnic_tx_done(struct rnic_qp *qp)
 	if (tx->msg == RNIC_TX_WQE && tx->seg.opcode != RDMAP_READ_REQ)
 		rnic_sent_done(qp, tx->slot, IB_WC_SUCCESS);
 	else if (tx->msg == RNIC_TX_RESPONSE)
-		rnic_read_in_done(&qp->readq);
+		rnic_read_in_pop(&qp->readq);
 	tx->msg = RNIC_TX_NONE;
 }
 

@@ -173,7 +173,8 @@ static void skip_frag(struct rnic_cursor *at, u32 len)
  * @at:		their position; moved behind them
  * @data:	set to the first byte
  *
- * The bytes stay in the receive queue.
+ * The bytes stay in the receive queue. This does not call skb_seq_read(), because that may leave a
+ * page mapped and preemption off until its next call, and the caller handles FPDUs in between.
  *
  * Context: process or softirq.
  * Return: the number of contiguous bytes. 0 at the end of the queue, and for bytes in device
