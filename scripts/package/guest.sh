@@ -121,7 +121,7 @@ refused() {
 faulty_files() {
 	systemctl stop "$unit"
 	refused "$conf, line 1: crc cannot be \"maybe\"" crc=maybe
-	refused "$conf, line 2: there is no setting crcc; there are: crc " NAME=mpa0 crcc=off
+	refused "$conf, line 2: there is no setting crcc; there are: " NAME=mpa0 crcc=off
 	refused "$conf, line 1: \"crc off\" is neither NAME=DEVICE nor SETTING=VALUE" 'crc off'
 	refused "$conf, line 1: \"a b\" cannot be the name of a device" 'NAME=a b'
 	refused "$conf, line 3: crc= stands there twice" crc=off '' crc=off
