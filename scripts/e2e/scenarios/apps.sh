@@ -83,7 +83,7 @@ riostream_verify() {
 
 # It polls the last byte of its buffer, then writes there what it waits for next: a byte that
 # is stored late, or twice, and both ends wait until the time is over, with two messages.
-scenario qperf_poll 60 "qperf: RDMA Writes whose last byte is polled"
+scenario qperf_poll 60 "qperf: RDMA Writes whose last byte is polled" slow
 qperf_poll() {
 	local size before sent turn
 	new_port

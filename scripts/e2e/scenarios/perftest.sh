@@ -74,10 +74,10 @@ for op in send read; do
 	scenario "${op}_bw_poll" 40 "ib_${op}_bw, polling" -- perf "ib_${op}_bw" -n 10 -s 16384
 done
 
-scenario send_lat_sizes 60 "ib_send_lat, 2 bytes to 8 MiB, with events"
+scenario send_lat_sizes 60 "ib_send_lat, 2 bytes to 8 MiB, with events" slow
 send_lat_sizes() { perf ib_send_lat -a -e -n 5; }
 
-scenario read_lat_sizes 60 "ib_read_lat, 2 bytes to 8 MiB, with events"
+scenario read_lat_sizes 60 "ib_read_lat, 2 bytes to 8 MiB, with events" slow
 read_lat_sizes() { perf ib_read_lat -a -e -n 5; }
 
 # An answer that goes out in the softirq may fill its budget of 8 KiB and be complete.
