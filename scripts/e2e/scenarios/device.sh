@@ -168,6 +168,14 @@ devinfo() {
 	grep -q 'transport:.*iWARP' "$WORK/devinfo.log" || fail "transport"
 	grep -q 'state:.*PORT_ACTIVE' "$WORK/devinfo.log" || fail "port state"
 	grep -q 'link_layer:.*Ethernet' "$WORK/devinfo.log" || fail "link layer"
+	for key in 'vendor_id 0x6d7061' 'vendor_part_id 1' 'hw_ver 0x2' \
+		"fw_ver $(modinfo -F version "$MODULE").0"; do
+		grep -qE "^\s*${key% *}:\s+${key#* }\$" "$WORK/devinfo.log" || fail "not $key"
+	done
+	[ "$(</sys/class/infiniband/mpa0/fw_ver)" = "$(modinfo -F version "$MODULE").0" ] ||
+		fail "fw_ver in sysfs"
+	[ "$(</sys/class/infiniband/mpa0/hca_type)" = rdma_mpa ] || fail hca_type
+	[ "$(</sys/class/infiniband/mpa0/board_id)" = software ] || fail board_id
 	for key in max_qp max_qp_wr max_sge max_cq max_cqe max_mr max_pd max_mr_size \
 		max_srq max_srq_wr max_qp_rd_atom gid_tbl_len; do
 		grep -qE "^\s*$key:\s+(0x)?0*[1-9a-f]" "$WORK/devinfo.log" || fail "$key"

@@ -71,6 +71,17 @@ balanced() {
 	done
 }
 
+# port_counters_agree DEVICE: ports/1/counters says what hw_counters says, in its own units
+port_counters_agree() {
+	local dir=/sys/class/infiniband/$1/ports/1/counters name
+	for name in xmit:tx rcv:rx; do
+		[ "$(<"$dir/port_${name%:*}_packets")" = "$(hw_counter "$1" "${name#*:}_fpdus")" ] ||
+			fail "port_${name%:*}_packets"
+		[ "$(<"$dir/port_${name%:*}_data")" = $(($(hw_counter "$1" "${name#*:}_bytes") / 4)) ] ||
+			fail "port_${name%:*}_data"
+	done
+}
+
 # The address of one's own host, so all that the device sends comes back to it
 scenario statistics_balance 30 "a device that talks to itself receives what it sends"
 statistics_balance() {
@@ -80,6 +91,7 @@ statistics_balance() {
 	rping_pair a a 10.77.2.1 64000
 	wait_for 5 balanced
 	[ "$(hw_counter mpalo rx_bytes)" -gt 640000 ] || fail "$(hw_counter mpalo rx_bytes) bytes"
+	port_counters_agree mpalo
 	link_delete mpalo
 	a ip address del 10.77.2.1/32 dev lo
 }

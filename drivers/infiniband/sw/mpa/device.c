@@ -133,7 +133,7 @@ static void unregister_dev(struct work_struct *work)
  * rnic_dev_forget_netdev() - remove the device of a network device that goes away
  * @ndev:	the network device
  *
- * Also detaches a device that is not registered yet; catch_up_events() notices.
+ * Also detaches a device that is not registered yet; finish_registration() notices.
  *
  * Context: process, RTNL held.
  */
@@ -213,8 +213,10 @@ static const struct ib_device_ops ib_ops = {
 	.driver_id = RDMA_DRIVER_SIW,
 	.uverbs_abi_ver = SIW_ABI_VERSION,
 	.device_group = &rnic_settings_group,
+	.port_groups = rnic_port_groups,
 
 	.query_device = rnic_query_device,
+	.get_dev_fw_str = rnic_get_fw_str,
 	.dealloc_driver = dealloc_driver,
 	.query_port = rnic_port_query,
 	.query_gid = rnic_port_query_gid,
@@ -339,11 +341,40 @@ static int enlist_dev(struct rnic_dev *dev, struct net_device *ndev)
 	return ret;
 }
 
+static ssize_t hca_type_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "rdma_mpa\n");
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t board_id_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "software\n");
+}
+static DEVICE_ATTR_RO(board_id);
+
+/*
+ * The names of a card's model and board. Of monitoring programs, older ones report no RDMA device
+ * of a host if one is without them.
+ */
+static struct attribute *identity_attrs[] = {
+	&dev_attr_hca_type.attr,
+	&dev_attr_board_id.attr,
+	NULL
+};
+
+static const struct attribute_group identity_group = {
+	.attrs = identity_attrs,
+};
+
 /*
  * Apply the network device's events that came before registration. RTNL makes sure that either
  * rnic_dev_forget_netdev() finds the device registered, or this finds it detached.
+ *
+ * Add the files of the identity here, because ib_device_ops takes one group, which is that of the
+ * settings. Their folder exists while ib_device_try_get() holds the device, and takes them along.
  */
-static int catch_up_events(struct rnic_dev *dev)
+static int finish_registration(struct rnic_dev *dev)
 {
 	int ret = 0;
 
@@ -353,6 +384,7 @@ static int catch_up_events(struct rnic_dev *dev)
 		ret = -ENODEV;
 	mutex_unlock(&devs_lock);
 	if (!ret && ib_device_try_get(&dev->ibdev)) {
+		ret = sysfs_create_group(&dev->ibdev.dev.kobj, &identity_group);
 		rnic_port_rename_event(dev);
 		rnic_dev_address_event(dev);
 		rnic_port_link_catch_up(dev);
@@ -393,7 +425,7 @@ int rnic_dev_create(const char *name, struct net_device *ndev)
 		put_device(&dev->ibdev.dev);
 		goto dealloc;
 	}
-	ret = catch_up_events(dev);
+	ret = finish_registration(dev);
 	if (ret)
 		ib_unregister_device(&dev->ibdev);
 	put_device(&dev->ibdev.dev);

@@ -34,6 +34,9 @@ int rnic_port_immutable(struct ib_device *ibdev, u32 port,
 			struct ib_port_immutable *immutable);
 struct net_device *rnic_port_get_netdev(struct ib_device *ibdev, u32 port);
 
+/* port_counters.c */
+extern const struct attribute_group *rnic_port_groups[];
+
 /* settings.c */
 extern const struct attribute_group rnic_settings_group;
 void rnic_settings_init(struct rnic_settings *set);

@@ -15,6 +15,7 @@
 #include "qp/srq.h"
 #include "ring/ring.h"
 #include "verbs.h"
+#include "wire/startup.h"
 
 /* Find the user context of a verb, NULL for a kernel consumer. */
 static struct ib_ucontext *find_uctx(struct ib_udata *udata)
@@ -32,6 +33,39 @@ static int send_response(struct ib_udata *udata, void *resp, size_t size)
 	return ib_copy_to_udata(udata, resp, size);
 }
 
+/*
+ * Programs look a device up by these numbers. The vendor is the letters "mpa", which are no OUI of
+ * IEEE's; the part is this driver; its revision is the newest MPA revision (RFC 6581).
+ */
+#define VENDOR_ID	0x6d7061
+#define VENDOR_PART_ID	1
+#define HW_VER		MPA_REV_MAX
+
+/* The version of the module, as rdma-core's provider decodes it */
+static u64 encode_version(void)
+{
+	u32 major = 0, minor = 0, patch = 0;
+
+	if (sscanf(THIS_MODULE->version, "%u.%u.%u", &major, &minor, &patch) < 2)
+		return 0;
+	return (u64)major << 32 | minor << 16 | patch;
+}
+
+/**
+ * rnic_get_fw_str() - ib_device_ops.get_dev_fw_str: the version of the module
+ * @ibdev:	the device
+ * @str:	filled; IB_FW_VERSION_NAME_MAX bytes
+ *
+ * Context: any.
+ */
+void rnic_get_fw_str(struct ib_device *ibdev, char *str)
+{
+	u64 version = encode_version();
+
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.%u.%u", (u32)(version >> 32),
+		 (u32)version >> 16, (u32)version & 0xffff);
+}
+
 /**
  * rnic_query_device() - ib_device_ops.query_device
  * @ibdev:	the device
@@ -44,6 +78,10 @@ int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 {
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
+	attr->vendor_id = VENDOR_ID;
+	attr->vendor_part_id = VENDOR_PART_ID;
+	attr->hw_ver = HW_VER;
+	attr->fw_ver = encode_version();
 	attr->sys_image_guid = ibdev->node_guid;
 	/* What ib_umem_get() pins; each page is a block at most. */
 	attr->max_mr_size = (u64)U32_MAX << PAGE_SHIFT;

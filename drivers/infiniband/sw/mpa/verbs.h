@@ -27,6 +27,7 @@ struct rnic_pd {
 
 /* verbs.c */
 int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata);
+void rnic_get_fw_str(struct ib_device *ibdev, char *str);
 int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
 void rnic_dealloc_ucontext(struct ib_ucontext *uctx);
 void rnic_disassociate_ucontext(struct ib_ucontext *uctx);

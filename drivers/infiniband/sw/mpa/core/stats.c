@@ -64,6 +64,24 @@ struct rdma_hw_stats *rnic_stats_alloc_port(struct ib_device *ibdev, u32 port)
 }
 
 /**
+ * rnic_stat_read() - read a counter
+ * @dev:	the device
+ * @stat:	the counter
+ *
+ * Context: any.
+ * Return: the sum of all CPUs.
+ */
+u64 rnic_stat_read(const struct rnic_dev *dev, enum rnic_stat stat)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->v[stat]);
+	return sum;
+}
+
+/**
  * rnic_stats_get() - ib_device_ops.get_hw_stats
  * @ibdev:	the device
  * @stats:	set to the values
@@ -76,17 +94,11 @@ struct rdma_hw_stats *rnic_stats_alloc_port(struct ib_device *ibdev, u32 port)
 int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		   u32 port, int index)
 {
-	struct rnic_dev *dev = rnic_dev(ibdev);
-	int cpu, i;
+	int i;
 
 	if (!port || !stats)
 		return -EINVAL;
-	for (i = 0; i < RNIC_STAT_N; i++) {
-		u64 sum = 0;
-
-		for_each_possible_cpu(cpu)
-			sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->v[i]);
-		stats->value[i] = sum;
-	}
+	for (i = 0; i < RNIC_STAT_N; i++)
+		stats->value[i] = rnic_stat_read(rnic_dev(ibdev), i);
 	return RNIC_STAT_N;
 }

@@ -83,7 +83,9 @@ struct rnic_stats {
 
 struct ib_device;
 struct rdma_hw_stats;
+struct rnic_dev;
 
+u64 rnic_stat_read(const struct rnic_dev *dev, enum rnic_stat stat);
 struct rdma_hw_stats *rnic_stats_alloc_port(struct ib_device *ibdev, u32 port);
 int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		   u32 port, int index);
