@@ -207,7 +207,7 @@ static void flag_combinations(struct kunit *test)
 	}
 }
 
-/* Which Terminates are about a Read of ours (RDMAP-119): by what they show, else by the error */
+/* Which Terminates are about a Read of ours: by what they show, else by the error */
 static void about_reads(struct kunit *test)
 {
 	static const struct {

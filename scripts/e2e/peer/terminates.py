@@ -242,7 +242,7 @@ def about_reads(reqs):
 
 @test
 def reads_terminated():
-    """A Terminate about a Read fails the one that it names, or the oldest (RDMAP-119)"""
+    """A Terminate about a Read fails the one that it names, or the oldest (RFC 5040 section 5.4)"""
     with serving() as program:
         for row in range(15):
             with asked() as (conn, reqs), Moves(rx_terminate=1, tx_terminate=0):
