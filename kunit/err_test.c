@@ -95,16 +95,22 @@ static void out_of_range_is_unspecified(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, wire_err_row(-1), unspecified);
 }
 
-static void numbers_give_the_name(struct kunit *test)
+static void numbers_give_the_error(struct kunit *test)
 {
 	u32 i;
 
 	for (i = WIRE_OK + 1; i < WIRE_ERR_MAX; i++) {
 		const struct wire_err_row *row = wire_err_row(i);
 
+		KUNIT_EXPECT_EQ(test, (u32)wire_err_find(row->layer, row->etype, row->code), i);
 		KUNIT_EXPECT_STREQ(test, wire_err_name(row->layer, row->etype, row->code),
 				   row->name);
 	}
+	KUNIT_EXPECT_EQ(test, (int)wire_err_find(TERM_LAYER_RDMAP, TERM_RDMAP_CATASTROPHIC, 0x55),
+			WIRE_RDMAP_LOCAL);
+	KUNIT_EXPECT_EQ(test, (int)wire_err_find(TERM_LAYER_RDMAP, TERM_RDMAP_OPERATION, 0x09),
+			WIRE_OK);
+	KUNIT_EXPECT_EQ(test, (int)wire_err_find(TERM_LAYER_LLP, TERM_LLP_MPA, 0), WIRE_OK);
 	KUNIT_EXPECT_STREQ(test, wire_err_name(TERM_LAYER_LLP, TERM_LLP_MPA, 0), "unknown");
 	KUNIT_EXPECT_STREQ(test, wire_err_name(0xf, 0xf, 0xff), "unknown");
 }
@@ -113,7 +119,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(numbers_as_registered),
 	KUNIT_CASE(every_error_has_a_class),
 	KUNIT_CASE(names_are_distinct),
-	KUNIT_CASE(numbers_give_the_name),
+	KUNIT_CASE(numbers_give_the_error),
 	KUNIT_CASE(out_of_range_is_unspecified),
 	{}
 };

@@ -18,8 +18,6 @@ enum shows { SHOWS_NONE, SHOWS_DDP, SHOWS_READ };
 static enum shows rule(enum wire_err err)
 {
 	switch (err) {
-	case WIRE_DDP_T_VERSION:
-	case WIRE_DDP_U_VERSION:
 	case WIRE_DDP_LOCAL:
 	case WIRE_RDMAP_LOCAL:
 		return SHOWS_NONE;
@@ -56,7 +54,7 @@ static bool equal(const struct rdmap_term *a, const struct rdmap_term *b)
 	       a->hdr_len == b->hdr_len && !memcmp(a->hdr, b->hdr, a->hdr_len);
 }
 
-/* Three Terminates by hand */
+/* Terminates by hand */
 static void bytes(struct kunit *test)
 {
 	static const u8 crc[] = { 0x20, 0x02, 0x00, 0x00 };
@@ -70,6 +68,10 @@ static void bytes(struct kunit *test)
 		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 77, 0, 0, 0xbe, 0xef,
 		0, 0, 0, 0, 0, 0, 0, 0,
 	};
+	static const u8 version[] = {
+		0x11, 0x04, 0xc0, 0x00, 0x00, 0x0f,
+		0xc2, 0x40, 0, 0, 0xca, 0xfe, 0, 0, 0, 1, 0x23, 0x45, 0x67, 0x89,
+	};
 	u8 hdr[DDP_HDR_MAX], buf[RDMAP_TERM_MAX];
 	struct rdmap_term term;
 
@@ -81,6 +83,11 @@ static void bytes(struct kunit *test)
 	rdmap_term_init(&term, WIRE_DDP_T_BOUNDS, hdr, 14, 1460);
 	KUNIT_EXPECT_EQ(test, rdmap_term_build(&term, buf), (u32)sizeof(bounds));
 	KUNIT_EXPECT_EQ(test, memcmp(buf, bounds, sizeof(bounds)), 0);
+
+	hdr[0] ^= 3;	/* version 2 */
+	rdmap_term_init(&term, WIRE_DDP_T_VERSION, hdr, 15, 15);
+	KUNIT_EXPECT_EQ(test, rdmap_term_build(&term, buf), (u32)sizeof(version));
+	KUNIT_EXPECT_EQ(test, memcmp(buf, version, sizeof(version)), 0);
 
 	segment(RDMAP_READ_REQ, hdr);
 	rdmap_term_init(&term, WIRE_RDMAP_ACCESS, hdr, 46, 46);
@@ -118,10 +125,17 @@ static void check_round_trip(struct kunit *test, enum wire_err err, u8 opcode)
 		KUNIT_ASSERT_NOT_NULL(test, exact);
 		memcpy(exact + 1, buf, cut);
 		KUNIT_EXPECT_FALSE(test, rdmap_term_parse(&back, exact + 1, cut));
-		KUNIT_EXPECT_FALSE(test, back.has_ddp || back.has_rdmap);
+		/* Of the headers only whole ones count. */
+		KUNIT_EXPECT_FALSE(test, back.has_rdmap);
+		KUNIT_EXPECT_EQ(test, back.has_ddp, shows_read && cut >= 4 + 2 + 18);
+		KUNIT_EXPECT_EQ(test, back.hdr_len, back.has_ddp ? 18 : 0);
+		KUNIT_EXPECT_EQ(test, memcmp(back.hdr, term.hdr, back.hdr_len), 0);
 		if (cut >= 4)
 			KUNIT_EXPECT_TRUE(test, back.layer == term.layer &&
 					  back.etype == term.etype && back.code == term.code);
+		else
+			KUNIT_EXPECT_TRUE(test, back.layer == 0xf && back.etype == 0xf &&
+					  back.code == 0xff);
 	}
 }
 
@@ -181,8 +195,8 @@ static void flag_combinations(struct kunit *test)
 			KUNIT_EXPECT_TRUE(test, term.has_len == m && term.has_ddp == d &&
 					  term.has_rdmap == r);
 			KUNIT_EXPECT_EQ(test, term.hdr_len, need - 4 - (m || d ? 2 : 0));
-			KUNIT_EXPECT_EQ(test, rdmap_term_read(&term, &msn), d && r && !t);
-			if (d && r && !t)
+			KUNIT_EXPECT_EQ(test, rdmap_term_read(&term, &msn), d && !t);
+			if (d && !t)
 				KUNIT_EXPECT_EQ(test, msn, 0x01020304u);
 			KUNIT_EXPECT_EQ(test, term.etype << 8 | term.code, 0x206);
 			/* and as we would say it, reserved bits clear */
@@ -193,11 +207,63 @@ static void flag_combinations(struct kunit *test)
 	}
 }
 
+/* Which Terminates are about a Read of ours: by what they show, else by the error */
+static void about_reads(struct kunit *test)
+{
+	static const struct {
+		u16 numbers;	/* layer, type, code */
+		u8 flags;	/* D and R */
+		u8 opcode;	/* in the DDP header */
+		u8 have;	/* bytes behind the DDP header */
+		bool named;
+		bool about;
+	} rows[] = {
+		{ 0x0100, 3, RDMAP_READ_REQ, 28, true, true },
+		{ 0x0100, 2, RDMAP_READ_REQ, 0, true, true },
+		{ 0x0206, 2, RDMAP_READ_REQ, 0, true, true },
+		{ 0x1202, 2, RDMAP_READ_REQ, 0, true, true },
+		{ 0x0100, 1, 0, 28, false, true },
+		{ 0x0101, 0, 0, 0, false, true },
+		{ 0x01ff, 0, 0, 0, false, true },
+		{ 0x0207, 0, 0, 0, false, true },
+		{ 0x0109, 0, 0, 0, false, false },
+		{ 0x0209, 0, 0, 0, false, false },
+		{ 0x0000, 0, 0, 0, false, false },
+		{ 0x0102, 2, RDMAP_WRITE, 0, false, false },
+		{ 0x0109, 2, RDMAP_SEND_INV, 0, false, false },
+		{ 0x1205, 2, RDMAP_SEND, 0, false, false },
+		{ 0x1100, 0, 0, 0, false, false },
+		{ 0x2002, 0, 0, 0, false, false },
+		/* siw announces a Read Request with each protection error. */
+		{ 0x0100, 3, RDMAP_SEND, 0, false, false },
+	};
+	u8 buf[RDMAP_TERM_MAX];
+	struct rdmap_term term;
+	u32 i, len, msn;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		memset(buf, 0, sizeof(buf));
+		put_unaligned_be32(rows[i].numbers << 16 | rows[i].flags << 13, buf);
+		len = 4;
+		if (rows[i].flags & 2) {
+			len += 2;
+			segment(rows[i].opcode, buf + len);
+			len += rdmap_is_tagged(rows[i].opcode) ? 14 : 18;
+		}
+		rdmap_term_parse(&term, buf, len + rows[i].have);
+		KUNIT_EXPECT_EQ_MSG(test, rdmap_term_read(&term, &msn), rows[i].named, "%u", i);
+		KUNIT_EXPECT_EQ_MSG(test, rdmap_term_about_read(&term), rows[i].about, "%u", i);
+		if (rows[i].named)
+			KUNIT_EXPECT_EQ(test, msn, 0x1234u);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(bytes),
 	KUNIT_CASE(every_error),
 	KUNIT_CASE(partial_headers),
 	KUNIT_CASE(flag_combinations),
+	KUNIT_CASE(about_reads),
 	{}
 };
 

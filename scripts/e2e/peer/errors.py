@@ -61,7 +61,7 @@ def terminates():
                         conn.send(bad, 1)
                     else:
                         conn.send(bad + good)
-                    conn.terminated(error, good)
+                    conn.terminated(error, good, ulpdu)
                     program.expect("DISCONNECTED")
 
 

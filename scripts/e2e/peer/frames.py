@@ -187,7 +187,7 @@ def flips():
 def unchecked(at, conn):
     """What a Write of 4 bytes does with byte `at` flipped: a Terminate, or what it leaves"""
     if at < 2:
-        return 0, 0             # longer, so it never comes to its end
+        return "2/0/1"          # longer, so the FIN is inside it
     if at < 8:
         return "1/1/4" if at == 2 else "0/2/6" if at == 3 else "1/1/0"
     offset = WINDOW
@@ -210,11 +210,11 @@ def flips_unchecked():
                 octets[at] ^= 1
                 want = unchecked(at, conn)
                 conn.send(octets)
+                conn.finish()
                 if isinstance(want, str):
-                    conn.terminated(want)
+                    conn.terminated(want, about=octets[2:20])
                     want = 0, 0
                 else:
-                    conn.finish()
                     conn.ended()
             left = program.freed()
             assert left == want, "byte %d left %s, expected %s" % (at, left, want)

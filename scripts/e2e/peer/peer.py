@@ -67,9 +67,9 @@ WRITE, READ, RESPONSE, SEND, TERMINATE = 0, 1, 2, 3, 7
 QUEUE = {READ: 1, TERMINATE: 2}
 
 
-def untagged(opcode, msn, data=b"", qn=None, mo=0, last=True, ddp=1, rdmap=1):
+def untagged(opcode, msn, data=b"", qn=None, mo=0, last=True, ddp=1, rdmap=1, inval=0):
     qn = QUEUE.get(opcode, 0) if qn is None else qn
-    return struct.pack(">BBIIII", last << 6 | ddp, rdmap << 6 | opcode, 0, qn, msn,
+    return struct.pack(">BBIIII", last << 6 | ddp, rdmap << 6 | opcode, inval, qn, msn,
                        mo) + data
 
 
@@ -82,8 +82,26 @@ def read_request(msn, sink, size, source):
     return untagged(READ, msn, struct.pack(">IQIIQ", *sink, size, *source))
 
 
+def terminate(error, ulpdu=b"", flags=None, behind=None):
+    """The Terminate of an error in that ULPDU, by the figures 7, 8 and 10 of RFC 5040
+
+    error: LAYER/TYPE/CODE; flags, behind: its third byte, and all that stands behind
+    the fourth, if they are to be others
+    """
+    layer, kind, code = (int(number) for number in error.split("/"))
+    size = 14 if ulpdu and ulpdu[0] & 0x80 else 18
+    shown = b""
+    if layer != 2 and kind != 0 and len(ulpdu) >= size:
+        is_read = (layer, kind) == (0, 1) and ulpdu[1] & 15 == READ
+        shown = struct.pack(">H", len(ulpdu)) + ulpdu[:46 if is_read else size]
+        flags = (0xE0 if is_read else 0xC0) if flags is None else flags
+    shown = shown if behind is None else behind
+    return untagged(TERMINATE, 1, bytes([layer << 4 | kind, code, flags or 0, 0]) + shown)
+
+
 class Segment:
     def __init__(self, ulpdu):
+        self.ulpdu = ulpdu
         ddp, rdmap = ulpdu[0], ulpdu[1]
         self.opcode, self.last, self.is_tagged = rdmap & 15, bool(ddp & 0x40), ddp & 0x80
         assert ddp & 3 == 1 and rdmap >> 6 == 1, "versions %02x %02x" % (ddp, rdmap)
@@ -162,6 +180,7 @@ class Conn:
         self.crc = True
         self.sent = self.got = 0        # positions in the FPDU streams
         self.msn = 0
+        self.said = b""                 # the last ULPDU
         self.was_reset = False
         self.ahead = b""                # bytes read, but not asked for yet
 
@@ -230,6 +249,7 @@ class Conn:
         return self
 
     def build(self, ulpdu, **how):
+        self.said = ulpdu
         out = fpdu(self.sent, ulpdu, self.tx_markers, **how)
         self.sent += len(out)
         return out
@@ -295,17 +315,49 @@ class Conn:
         for i, data in enumerate(datas):
             assert self.hear_send(first + i + 1) == data, "echo %d differs" % i
 
-    def terminated(self, error, more=b""):
-        """A Terminate with this error, then the end, whatever more we send"""
+    def terminated(self, error, more=b"", about=None):
+        """The Terminate of this error, then the end, whatever more we send
+
+        about: the ULPDU in error, if it is not the last that we said
+        """
         s = self.hear()
         assert s, "closed without a Terminate, expected " + error
         assert s.error() == error, "Terminate %s, expected %s" % (s.error(), error)
+        want = terminate(error, self.said if about is None else about)
+        assert s.ulpdu == want, "Terminate %s, expected %s" % (s.ulpdu.hex(), want.hex())
         self.send(more)
         self.ended()
         assert not self.was_reset, "a reset, which may overtake the Terminate"
 
 
+def terminates():
+    """What a Terminate says behind its own header, made by hand from the figures of RFC 5040"""
+    where = struct.pack(">IQ", 0xCAFE, 0x123456789)
+    write = bytes.fromhex("c140") + where
+    read = read_request(3, (0xAA00, 0x1000), 0x2000, (0xBB00, 0x10000))
+    gone = read_request(3, (0xAA00, 0x1800), 0x1800, (0xBB00, 0x10800))
+    yield "2/0/2", write, "20020000"
+    yield "0/0/0", b"", "00000000"
+    yield "1/1/1", write + bytes(1446), "1101c00005b4c140" + where.hex()
+    yield "1/2/5", untagged(SEND, 2, bytes(17)), \
+        "1205c000002341430000000000000000" "0000000200000000"
+    yield "0/1/0", read, "0100e000002e41410000000000000001" "0000000300000000" \
+        "0000aa000000000000001000" "00002000" "0000bb000000000000010000"
+    yield "0/1/0", gone, "0100e000002e41410000000000000001" "0000000300000000" \
+        "0000aa000000000000001800" "00001800" "0000bb000000000000010800"
+    yield "0/1/9", untagged(4, 2, bytes(4), inval=0xA1A2A3A4), \
+        "0109c00000164144a1a2a3a400000000" "0000000200000000"
+    yield "0/2/5", untagged(SEND, 2, rdmap=2), \
+        "0205c000001241830000000000000000" "0000000200000000"
+    yield "1/1/4", bytes.fromhex("c240") + where + b"x", "1104c000000fc240" + where.hex()
+    yield "1/2/2", read_request(9, (1, 2), 3, (4, 5)), \
+        "1202c000002e41410000000000000001" "0000000900000000"
+
+
 def self_test():
+    for error, ulpdu, text in terminates():
+        own = bytes.fromhex("414700000000000000020000000100000000")
+        assert terminate(error, ulpdu) == own + bytes.fromhex(text), error
     assert crc32c(b"123456789") == 0xE3069283
     assert fpdu(0, untagged(SEND, 1)).hex()[-8:] == "587be8c4"
     assert fpdu(0, untagged(SEND, 1, bytes(24)), True).hex()[-8:] == "52239983"

@@ -3,7 +3,7 @@
 import select
 import struct
 
-from peer import RESPONSE, SLOW, read_request
+from peer import RESPONSE, SLOW, read_request, terminate
 from device import MEM_SIZE, Moves, WINDOW, WINDOW_SIZE, serving, slow_reader, test
 
 IRD = 4             # of endpoint.c
@@ -31,15 +31,6 @@ def answers(conn, size):
         assert s.last == (got[i] == size)
 
 
-def shown(segment, error, flags):
-    """The headers in a Terminate"""
-    assert segment.error() == error, segment.error()
-    word, length = struct.unpack(">HH", segment.data[2:6])
-    assert word == flags, "flags %04x" % word
-    assert length == 46
-    return segment.data[6:]
-
-
 @test
 def ird():
     """One Read more than the IRD, while the first is being answered (RFC 5040 section 6.1, P2P-50)"""
@@ -52,7 +43,7 @@ def ird():
             bad = read_request(IRD + 1, (IRD, 0), size, (conn.stag, at))
             conn.say(bad)
             got, s = answers(conn, size)
-            assert shown(s, "1/2/2", 0xc000) == bad[:18]
+            assert s.ulpdu == terminate("1/2/2", bad), s.ulpdu.hex()
             assert sum(got) < IRD * size, "nothing was outstanding any more"
             conn.ended()
             program.expect("DISCONNECTED")
@@ -86,6 +77,6 @@ def read_gone():
             assert i < IRD, "all were answered"
             want = read_request(i + 1, (i, (i << 32) + sent), size - sent,
                                 (conn.stag, conn.at + sent))
-            assert shown(s, "0/1/0", 0xe000) == want
+            assert s.ulpdu == terminate("0/1/0", want), s.ulpdu.hex()
             conn.ended()
             program.expect("DISCONNECTED")

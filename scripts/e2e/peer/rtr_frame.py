@@ -423,13 +423,22 @@ def reset_at_once():
 
 @test
 def boundary():
-    """FIN between FPDUs is a close, inside one it is not (GAP-08, CONN-18)"""
+    """FIN between FPDUs is a close; inside one it is an error, which the peer is told"""
     with serving() as program:
         for cut, lost in (None, 0), (1, 1), (4, 1), (-1, 1):
-            with opened() as conn, Moves(conn_reset=lost):
+            with opened() as conn, Moves(conn_reset=lost, tx_terminate=lost):
                 conn.echo(100, 0, 5)
                 if cut:
                     conn.send(conn.build(conn.message(b"cut short"))[:cut])
                 conn.finish()
-                assert conn.hear() is None
+                if lost:
+                    conn.terminated("2/0/1")
+                else:
+                    assert conn.hear() is None
                 program.expect("DISCONNECTED")
+        # the first FPDU: nothing may be sent yet (NEG-30)
+        with opened() as conn, Moves(conn_reset=1, tx_terminate=0):
+            conn.send(conn.build(conn.message(b"cut short"))[:4])
+            conn.finish()
+            assert conn.hear() is None
+            program.expect("DISCONNECTED")

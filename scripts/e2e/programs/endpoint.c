@@ -15,6 +15,9 @@
  *	0	Read depths 0 (else 4)
  *	x	reject; w: never answer; d: disconnect as soon as the connection stands
  *	u	the window is a region of its own, which goes when a message arrives
+ *	l	the window is a region of its own, without rights for the peer
+ *	k	what arrives is sent back with a key that does not exist
+ *	r	when a message arrives, the peer's memory is read READS times
  *	q	send 32 messages of 16384 bytes as soon as it stands, and disconnect
  *	b	its queue pair is broken before it accepts, or while it connects
  *	B	its queue pair is broken when it has just accepted; p: before it connects
@@ -48,6 +51,9 @@
 #define GUARD		4096	/* bytes before and behind the region */
 #define GUARD_BYTE	0x5a
 #define HELLO		99
+#define READS		3
+#define READ_SIZE	1000
+#define READ_ID		2000	/* wr_id of the first */
 
 struct window {
 	uint32_t stag;
@@ -146,7 +152,7 @@ static void post_recv(struct conn *c, uint64_t slot)
 static void post_send(struct conn *c, uint64_t slot, const void *data, uint32_t len)
 {
 	char *from = c->mem + SENDS + slot % RECEIVES * SLOT;
-	struct ibv_sge sge = { (uintptr_t)from, len, c->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)from, len, c->mr->lkey ^ wants(c, 'k') };
 	struct ibv_send_wr wr = {
 		.wr_id = 1000 + slot, .sg_list = &sge, .num_sge = 1,
 		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
@@ -155,6 +161,26 @@ static void post_send(struct conn *c, uint64_t slot, const void *data, uint32_t 
 	memcpy(from, data, len);
 	if (ibv_post_send(c->id->qp, &wr, &bad))
 		say("unsent");
+}
+
+/* Where the peer has the memory is all the same: it makes the answers up. */
+static void post_reads(struct conn *c)
+{
+	struct ibv_sge sge = { .length = READ_SIZE, .lkey = c->mr->lkey };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma.rkey = 0x77,
+	}, *bad;
+	int i;
+
+	for (i = 0; i < READS; i++) {
+		sge.addr = (uintptr_t)c->mem + SENDS + i * SLOT;
+		wr.wr_id = READ_ID + i;
+		wr.wr.rdma.remote_addr = i * SLOT;
+		if (ibv_post_send(c->id->qp, &wr, &bad))
+			die("post_send");
+	}
 }
 
 static struct conn *new_conn(struct rdma_cm_id *id, const void *letters, size_t len)
@@ -172,10 +198,10 @@ static struct conn *new_conn(struct rdma_cm_id *id, const void *letters, size_t 
 	return c;
 }
 
-static struct ibv_mr *register_memory(struct conn *c, size_t offset, size_t size)
+static struct ibv_mr *register_memory(struct conn *c, size_t offset, size_t size, int remote)
 {
-	struct ibv_mr *mr = ibv_reg_mr(c->pd, c->mem + offset, size, IBV_ACCESS_LOCAL_WRITE |
-				       IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	struct ibv_mr *mr = ibv_reg_mr(c->pd, c->mem + offset, size,
+				       IBV_ACCESS_LOCAL_WRITE | remote);
 
 	if (!mr)
 		die("reg_mr");
@@ -195,6 +221,7 @@ static void unregister_window(struct conn *c)
 /* What the connection needs of the device, which is known now. */
 static void equip(struct conn *c)
 {
+	int remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = 64, .max_recv_wr = 64,
@@ -207,9 +234,9 @@ static void equip(struct conn *c)
 	c->cq = ibv_create_cq(c->id->verbs, 256, NULL, NULL, 0);
 	if (!c->pd || !c->cq)
 		die("objects");
-	c->mr = register_memory(c, 0, MEM_SIZE);
-	if (wants(c, 'u'))
-		c->window = register_memory(c, WINDOW, WINDOW_SIZE);
+	c->mr = register_memory(c, 0, MEM_SIZE, remote);
+	if (wants(c, 'u') || wants(c, 'l'))
+		c->window = register_memory(c, WINDOW, WINDOW_SIZE, wants(c, 'u') ? remote : 0);
 	attr.send_cq = c->cq;
 	attr.recv_cq = c->cq;
 	if (rdma_create_qp(c->id, c->pd, &attr))
@@ -390,6 +417,38 @@ static void on_established(struct conn *c)
 		send_and_quit(c);
 }
 
+static void on_completion(struct conn *c, const struct ibv_wc *wc)
+{
+	if (wc->wr_id >= READ_ID) {
+		say("read %d %d", (int)(wc->wr_id - READ_ID), wc->status);
+		return;
+	}
+	if (wc->wr_id >= RECEIVES) {
+		say("sent %d", wc->status);
+		return;
+	}
+	if (wc->status) {
+		say("unreceived %d", wc->status);
+		return;
+	}
+	if (wants(c, 'u'))
+		unregister_window(c);
+	say("received %u %s", wc->byte_len, hex(c->mem + wc->wr_id * SLOT, wc->byte_len));
+	if (wants(c, 'r'))
+		post_reads(c);
+	if (wants(c, 'e') || wants(c, 'k'))
+		post_send(c, wc->wr_id, c->mem + wc->wr_id * SLOT, wc->byte_len);
+	post_recv(c, wc->wr_id);
+}
+
+static void poll_completions(struct conn *c)
+{
+	struct ibv_wc wc;
+
+	while (c->cq && ibv_poll_cq(c->cq, 1, &wc) > 0)
+		on_completion(c, &wc);
+}
+
 static void on_event(struct rdma_cm_event *ev)
 {
 	struct rdma_conn_param *p = &ev->param.conn;
@@ -420,6 +479,8 @@ static void on_event(struct rdma_cm_event *ev)
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		rdma_disconnect(id);
+		if (wants(c, 'r'))
+			poll_completions(c);
 		free_conn(c);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
@@ -430,23 +491,6 @@ static void on_event(struct rdma_cm_event *ev)
 	default:
 		break;
 	}
-}
-
-static void on_completion(struct conn *c, const struct ibv_wc *wc)
-{
-	if (wc->wr_id >= RECEIVES) {
-		say("sent %d", wc->status);
-		return;
-	}
-	if (wc->status) {
-		say("unreceived %d", wc->status);
-		return;
-	}
-	unregister_window(c);
-	say("received %u %s", wc->byte_len, hex(c->mem + wc->wr_id * SLOT, wc->byte_len));
-	if (wants(c, 'e'))
-		post_send(c, wc->wr_id, c->mem + wc->wr_id * SLOT, wc->byte_len);
-	post_recv(c, wc->wr_id);
 }
 
 static void on_command(struct rdma_event_channel *events)
@@ -468,7 +512,6 @@ int main(void)
 	struct rdma_event_channel *events = rdma_create_event_channel();
 	struct rdma_cm_event *ev;
 	struct conn *c;
-	struct ibv_wc wc;
 
 	if (!events)
 		die("event channel");
@@ -480,8 +523,7 @@ int main(void)
 		};
 
 		for (c = conns; c; c = c->next)
-			while (c->cq && ibv_poll_cq(c->cq, 1, &wc) > 0)
-				on_completion(c, &wc);
+			poll_completions(c);
 		if (poll(fds, 2, 1) <= 0)
 			continue;
 		if (fds[1].revents)

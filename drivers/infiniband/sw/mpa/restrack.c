@@ -20,6 +20,25 @@ struct show {
 	u32 value;
 };
 
+/* @said: rnic_term_word() or 0. Shown as LAYER/TYPE/CODE. */
+static int put_terminate(struct sk_buff *msg, const char *name, u32 said)
+{
+	char text[sizeof("15/15/255")];
+
+	if (!said)
+		return 0;
+	snprintf(text, sizeof(text), "%u/%u/%u", said >> 12 & 0xf, said >> 8 & 0xf, said & 0xff);
+	return rdma_nl_put_driver_string(msg, name, text);
+}
+
+static int put_terminates(struct sk_buff *msg, const struct rnic_qp *qp)
+{
+	if (put_terminate(msg, "term_rx", READ_ONCE(qp->term_rx)) ||
+	    put_terminate(msg, "term_tx", READ_ONCE(qp->term_tx)))
+		return -EMSGSIZE;
+	return 0;
+}
+
 /* The socket is locked. */
 static int put_data_path(struct sk_buff *msg, const struct rnic_qp *qp, const struct rnic_sock *s)
 {
@@ -63,8 +82,8 @@ static int put_connection(struct sk_buff *msg, struct rnic_qp *qp, struct rnic_c
  * @msg:	netlink message to fill
  * @ibqp:	queue pair
  *
- * Documentation/counters.rst explains the names. A queue pair without a connection adds
- * nothing.
+ * Documentation/counters.rst explains the names. A queue pair without a connection shows the
+ * Terminates of its last one.
  *
  * Context: process.
  * Return: 0, or -EMSGSIZE if @msg is full.
@@ -76,15 +95,16 @@ int rnic_qp_show(struct sk_buff *msg, struct ib_qp *ibqp)
 	struct nlattr *table;
 	int ret = -EMSGSIZE;
 
-	if (!conn)
-		return 0;
 	table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (table)
+		ret = put_terminates(msg, qp);
+	if (!ret && conn)
 		ret = put_connection(msg, qp, conn);
 	if (table && !ret)
 		nla_nest_end(msg, table);
 	else if (table)
 		nla_nest_cancel(msg, table);
-	rnic_conn_put(conn);
+	if (conn)
+		rnic_conn_put(conn);
 	return ret;
 }

@@ -19,6 +19,8 @@
  * @RNIC_STAT_TX_LAST: last of these
  * @RNIC_STAT_RX_MSG: first of the eight counters of messages received
  * @RNIC_STAT_RX_LAST: last of these
+ * @RNIC_STAT_RX_TERM: first of the counters of Terminates received, by the error reported
+ * @RNIC_STAT_RX_TERM_LAST: last of these
  * @RNIC_STAT_RX_CRC_ERRORS: FPDUs with a wrong CRC
  * @RNIC_STAT_RX_FRAMING_ERRORS: FPDUs with wrong length or Marker
  * @RNIC_STAT_RX_HEADER_ERRORS: DDP or RDMAP headers refused
@@ -41,7 +43,8 @@
  *
  * The two blocks of message counters are in the order of the RDMAP opcodes, so that
  * RNIC_STAT_TX_MSG + opcode is the counter of that opcode. A message is counted
- * after its last byte was encoded or placed.
+ * after its last byte was encoded or placed. The counters of Terminates are in the order of enum
+ * wire_err, and the first counts those whose codes have no row there.
  */
 enum rnic_stat {
 	RNIC_STAT_TX_FPDUS,
@@ -52,6 +55,8 @@ enum rnic_stat {
 	RNIC_STAT_TX_LAST = RNIC_STAT_TX_MSG + 7,
 	RNIC_STAT_RX_MSG,
 	RNIC_STAT_RX_LAST = RNIC_STAT_RX_MSG + 7,
+	RNIC_STAT_RX_TERM,
+	RNIC_STAT_RX_TERM_LAST = RNIC_STAT_RX_TERM + 30,
 	RNIC_STAT_RX_CRC_ERRORS,
 	RNIC_STAT_RX_FRAMING_ERRORS,
 	RNIC_STAT_RX_HEADER_ERRORS,

@@ -62,6 +62,8 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->parted = false;
 	qp->moved = -1;
 	qp->event = -1;
+	WRITE_ONCE(qp->term_rx, 0);
+	WRITE_ONCE(qp->term_tx, 0);
 	qp->mem.stream = atomic64_inc_return(&qp->dev->streams);
 	/*
 	 * rdma_cm sets no rights on the connecting side, because it has no iw_cm_id yet, and read

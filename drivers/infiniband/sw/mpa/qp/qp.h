@@ -198,6 +198,8 @@ struct rnic_rx {
  * @due:	TCP reported data meanwhile
  * @event:	async event to raise when the connection is taken down, or -1
  * @told:	the worker raised IB_EVENT_QP_LAST_WQE_REACHED
+ * @term_rx:	rnic_term_word() of the Terminate that the last connection received, or 0
+ * @term_tx:	likewise of the one that it sent
  */
 struct rnic_qp {
 	struct ib_qp ibqp;
@@ -241,7 +243,15 @@ struct rnic_qp {
 	bool due;
 	int event;
 	bool told;
+	u32 term_rx;
+	u32 term_tx;
 };
+
+/* Return: layer, type and code of a Terminate in one word, which is not 0. */
+static inline u32 rnic_term_word(const struct rdmap_term *term)
+{
+	return 1U << 16 | term->layer << 12 | term->etype << 8 | term->code;
+}
 
 static inline struct rnic_qp *rnic_qp(struct ib_qp *ibqp)
 {

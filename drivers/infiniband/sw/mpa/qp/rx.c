@@ -325,13 +325,13 @@ static enum wire_err rx_read_response(struct pass *p, const struct ddp_seg *seg)
 	return WIRE_OK;
 }
 
-/* Return: the Read that a Terminate shows, the oldest if it has no such MSN, or NULL. */
-static struct rnic_read_out *find_shown_read(struct rnic_readq *rq, const struct rdmap_term *term)
+/* Return: the Read that a Terminate is about, the oldest if it names none of ours, or NULL. */
+static struct rnic_read_out *find_failed_read(struct rnic_readq *rq, const struct rdmap_term *term)
 {
 	struct rnic_read_out *r = NULL;
 	u32 msn;
 
-	if (!term->has_rdmap)
+	if (!rdmap_term_about_read(term))
 		return NULL;
 	if (rdmap_term_read(term, &msn))
 		r = rnic_read_out_find(rq, msn);
@@ -339,8 +339,8 @@ static struct rnic_read_out *find_shown_read(struct rnic_readq *rq, const struct
 }
 
 /*
- * End the connection, because the peer sent a Terminate. If that shows one of our Read Requests,
- * the Read fails. All other work requests are flushed.
+ * End the connection, because the peer sent a Terminate. If that is about one of our Reads, the
+ * Read fails (RFC 5040 section 5.4). All other work requests are flushed.
  */
 static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 {
@@ -348,10 +348,16 @@ static void rx_terminate(struct rnic_qp *qp, const struct ddp_seg *seg)
 	const struct rnic_read_out *r;
 	struct rdmap_term term = {};
 	enum ib_wc_status status = IB_WC_REM_OP_ERR;
+	enum wire_err err;
 
+	/* A counter for each error; that of WIRE_OK counts those that we do not know. */
+	static_assert(RNIC_STAT_RX_TERM + WIRE_ERR_MAX - 1 == RNIC_STAT_RX_TERM_LAST);
 	rdmap_term_parse(&term, mpa->hdr + seg->hdr_len, mpa->hdr_len - seg->hdr_len);
 	trace_rnic_error(&qp->ibqp, &term, false);
-	r = find_shown_read(&qp->readq, &term);
+	err = wire_err_find(term.layer, term.etype, term.code);
+	rnic_stat_inc(qp->dev, RNIC_STAT_RX_TERM + err);
+	WRITE_ONCE(qp->term_rx, rnic_term_word(&term));
+	r = find_failed_read(&qp->readq, &term);
 	if (r && r->slot != RNIC_NO_SLOT) {
 		if (term.layer == TERM_LAYER_RDMAP && term.etype == TERM_RDMAP_PROTECTION)
 			status = IB_WC_REM_ACCESS_ERR;

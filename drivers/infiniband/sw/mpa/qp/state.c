@@ -201,10 +201,11 @@ static const struct {
 static void end_for_error(struct rnic_qp *qp, enum wire_err err, const u8 *ulpdu, u32 have,
 			  u32 len)
 {
+	/* TCP sends nothing behind our FIN. */
+	qp->tx.term_due = qp->tx.open && rnic_qp_life(qp) == RNIC_RUNNING;
 	/* Set the error state before a consumer sees a work request fail. */
 	rnic_qp_stop(qp);
 	qp->event = reports[wire_err_row(err)->class].event;
-	qp->tx.term_due = qp->tx.open;
 	rdmap_term_init(&qp->tx.term, err, ulpdu, have, len);
 	trace_rnic_error(&qp->ibqp, &qp->tx.term, true);
 }
@@ -215,7 +216,7 @@ static void end_for_error(struct rnic_qp *qp, enum wire_err err, const u8 *ulpdu
  * @err:	the error
  *
  * The data path receives and sends no more, except for the Terminate. That is not sent if no FPDU
- * may be sent yet (NEG-30).
+ * may be sent yet (NEG-30), or none any more.
  */
 void rnic_qp_fail(struct rnic_qp *qp, enum wire_err err)
 {

@@ -339,6 +339,7 @@ static void encode_terminate(struct rnic_qp *qp, struct rnic_sock *s)
 	if (!tx->chunk.page && !new_chunk(qp, RNIC_TERM_ROOM, rnic_sock_gfp(s)))
 		return;
 	tx->chunk.fill += rnic_tx_terminate(&tx->mpa, &tx->term, chunk_end(tx));
+	WRITE_ONCE(qp->term_tx, rnic_term_word(&tx->term));
 	rnic_stat_inc(qp->dev, RNIC_STAT_TX_MSG + RDMAP_TERMINATE);
 }
 

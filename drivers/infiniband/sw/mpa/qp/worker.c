@@ -100,8 +100,9 @@ static bool half_open(struct rnic_qp *qp, struct rnic_conn *conn)
 
 /*
  * True if the connection is over, which it is not while the data path has @unread data. A FIN
- * inside an FPDU, a reset and a time-out lose data, so the consumer gets an event. A FIN between
- * two FPDUs is the peer's close.
+ * inside an FPDU, a reset and a time-out lose data, so the consumer gets an event. After such a FIN
+ * TCP can still send, so the peer gets a Terminate (RFC 5040 section 6.2.1). A FIN between two
+ * FPDUs is the peer's close.
  */
 static bool is_over(struct rnic_qp *qp, struct rnic_conn *conn, bool unread)
 {
@@ -111,10 +112,13 @@ static bool is_over(struct rnic_qp *qp, struct rnic_conn *conn, bool unread)
 		return true;
 	if (unread || (!qp->rx.eof && !rnic_sock_dead(&conn->s)) || half_open(qp, conn))
 		return rnic_conn_expired(conn);
-	if (broken || qp->rx.mpa.seen) {
+	if (!broken && !qp->rx.mpa.seen)
+		return true;
+	rnic_stat_inc(qp->dev, RNIC_STAT_CONN_RESET);
+	if (rnic_sock_dead(&conn->s))
 		qp->event = IB_EVENT_QP_FATAL;
-		rnic_stat_inc(qp->dev, RNIC_STAT_CONN_RESET);
-	}
+	else
+		rnic_qp_fail(qp, WIRE_MPA_CLOSED);
 	return true;
 }
 

@@ -271,9 +271,8 @@ struct rdmap_term {
  * @ulpdu_len:	length of the ULPDU
  *
  * The error decides which headers the Terminate contains (RFC 5040 section 4.8): none for errors
- * of the LLP, local catastrophic errors and an unknown DDP version; else the length and the DDP
- * header, and also the Read Request for a protection error on one. A header that is not
- * complete at @ulpdu is left out.
+ * of the LLP and local catastrophic errors; else the length and the DDP header, and also the Read
+ * Request for a protection error on one. A header that is not complete at @ulpdu is left out.
  */
 void rdmap_term_init(struct rdmap_term *term, enum wire_err err, const u8 *ulpdu,
 		     u32 have, u32 ulpdu_len);
@@ -295,18 +294,29 @@ u32 rdmap_term_build(const struct rdmap_term *term, u8 *buf);
  *
  * Bytes behind the headers that the flags announce are ignored.
  *
- * Return: false if @len is too short for these headers. Then @has_ddp and @has_rdmap are clear,
- * and the control fields are valid if @len is at least 4.
+ * Return: false if @len is too short for these headers. Then @has_ddp and @has_rdmap are set for
+ * those that are complete. If @len is below 4, @layer, @etype and @code have all bits set.
  */
 bool rdmap_term_parse(struct rdmap_term *term, const u8 *buf, u32 len);
 
 /**
- * rdmap_term_read() - get the MSN of the Read Request in a received Terminate
+ * rdmap_term_read() - get the MSN of the Read Request whose header is in a received Terminate
  * @term:	the Terminate
  * @msn:	set to the MSN
  *
- * Return: false if the Terminate contains no Read Request.
+ * Return: false if the Terminate has no DDP header, or that of another message.
  */
 bool rdmap_term_read(const struct rdmap_term *term, u32 *msn);
+
+/**
+ * rdmap_term_about_read() - test whether a received Terminate is about a Read Request
+ * @term:	the Terminate
+ *
+ * Its headers tell. Without a header, a protection or an operation error of RDMAP counts as one,
+ * unless it is about an invalidation.
+ *
+ * Return: true if it is.
+ */
+bool rdmap_term_about_read(const struct rdmap_term *term);
 
 #endif

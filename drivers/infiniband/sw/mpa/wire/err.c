@@ -58,12 +58,26 @@ const struct wire_err_row *wire_err_row(enum wire_err err)
 	return &rows[err];
 }
 
-const char *wire_err_name(u8 layer, u8 etype, u8 code)
+static bool has_numbers(const struct wire_err_row *row, u8 layer, u8 etype, u8 code)
+{
+	bool any_code = layer == TERM_LAYER_RDMAP && etype == TERM_RDMAP_CATASTROPHIC;
+
+	return row->layer == layer && row->etype == etype && (row->code == code || any_code);
+}
+
+enum wire_err wire_err_find(u8 layer, u8 etype, u8 code)
 {
 	u32 err;
 
 	for (err = WIRE_OK + 1; err < WIRE_ERR_MAX; err++)
-		if (rows[err].layer == layer && rows[err].etype == etype && rows[err].code == code)
-			return rows[err].name;
-	return "unknown";
+		if (has_numbers(&rows[err], layer, etype, code))
+			return err;
+	return WIRE_OK;
+}
+
+const char *wire_err_name(u8 layer, u8 etype, u8 code)
+{
+	enum wire_err err = wire_err_find(layer, etype, code);
+
+	return err ? rows[err].name : "unknown";
 }

@@ -20,6 +20,9 @@
 #define TERM_RDMAP_PROTECTION	1
 #define TERM_RDMAP_OPERATION	2
 
+/* Code "STag cannot be invalidated" of both of these types. */
+#define TERM_RDMAP_NOINVAL	0x09
+
 /* Error types of layer DDP. */
 #define TERM_DDP_CATASTROPHIC	0
 #define TERM_DDP_TAGGED		1
@@ -123,12 +126,22 @@ struct wire_err_row {
 const struct wire_err_row *wire_err_row(enum wire_err err);
 
 /**
+ * wire_err_find() - find the error that a Terminate reports
+ * @layer:	Terminate layer
+ * @etype:	Terminate error type
+ * @code:	Terminate error code; a local catastrophic error of RDMAP may have any
+ *
+ * Return: the error, or WIRE_OK if no row has these codes. A peer may send any codes.
+ */
+enum wire_err wire_err_find(u8 layer, u8 etype, u8 code);
+
+/**
  * wire_err_name() - get the name of the error in a Terminate
  * @layer:	Terminate layer
  * @etype:	Terminate error type
  * @code:	Terminate error code
  *
- * Return: the name, or "unknown" if no row has these codes. A peer may send any codes.
+ * Return: the name, or "unknown" if wire_err_find() finds no error.
  */
 const char *wire_err_name(u8 layer, u8 etype, u8 code);
 

@@ -10,6 +10,7 @@
  * With M or D, the DDP Segment Length of 16 bits follows. With D, the offending DDP header
  * follows (14 bytes tagged, 18 untagged), and with R the Read Request.
  */
+#include <linux/limits.h>
 #include <linux/types.h>
 #include <linux/string.h>
 #include <asm/byteorder.h>
@@ -42,10 +43,8 @@ static u32 ddp_hdr_len(u8 first)
 }
 
 /* Return: true if the Terminate of the error contains the offending header. */
-static bool shows_header(enum wire_err err, const struct wire_err_row *row)
+static bool shows_header(const struct wire_err_row *row)
 {
-	if (err == WIRE_DDP_T_VERSION || err == WIRE_DDP_U_VERSION)
-		return false;	/* the layout of the header is unknown */
 	if (row->layer == TERM_LAYER_RDMAP)
 		return row->etype != TERM_RDMAP_CATASTROPHIC;
 	return row->layer == TERM_LAYER_DDP && row->etype != TERM_DDP_CATASTROPHIC;
@@ -67,7 +66,7 @@ void rdmap_term_init(struct rdmap_term *term, enum wire_err err, const u8 *ulpdu
 	term->layer = row->layer;
 	term->etype = row->etype;
 	term->code = row->code;
-	if (!ulpdu || !have || !shows_header(err, row) || have < ddp_hdr_len(ulpdu[0]))
+	if (!ulpdu || !have || !shows_header(row) || have < ddp_hdr_len(ulpdu[0]))
 		return;
 	term->has_len = true;
 	term->has_ddp = true;
@@ -98,19 +97,19 @@ u32 rdmap_term_build(const struct rdmap_term *term, u8 *buf)
 	return len + term->hdr_len;
 }
 
-/* Return: bytes of the headers behind the segment length, or 0 if not all are there. */
-static u32 term_hdr_len(u32 word, const u8 *hdr, u32 len)
+/* Copy the headers that @word announces. Return: false if one of them is not complete. */
+static bool copy_headers(struct rdmap_term *term, u32 word, const u8 *buf, u32 len)
 {
-	u32 want = 0;
+	bool ddp = word & TERM_D, read = word & TERM_R;
 
-	if (word & TERM_D) {
-		if (!len)
-			return 0;
-		want = ddp_hdr_len(hdr[0]);
-	}
-	if (word & TERM_R)
-		want += sizeof(struct rdmap_read_req);
-	return want <= len ? want : 0;
+	term->has_ddp = ddp && len && ddp_hdr_len(buf[0]) <= len;
+	if (term->has_ddp)
+		term->hdr_len = ddp_hdr_len(buf[0]);
+	term->has_rdmap = read && term->hdr_len + sizeof(struct rdmap_read_req) <= len;
+	if (term->has_rdmap)
+		term->hdr_len += sizeof(struct rdmap_read_req);
+	memcpy(term->hdr, buf, term->hdr_len);
+	return term->has_ddp == ddp && term->has_rdmap == read;
 }
 
 bool rdmap_term_parse(struct rdmap_term *term, const u8 *buf, u32 len)
@@ -119,12 +118,13 @@ bool rdmap_term_parse(struct rdmap_term *term, const u8 *buf, u32 len)
 	u32 word;
 
 	memset(term, 0, sizeof(*term));
-	if (len < at)
-		return false;
-	word = get_unaligned_be32(buf);
+	/* Without a control field the numbers are those of no error. */
+	word = len < at ? U32_MAX : get_unaligned_be32(buf);
 	term->layer = word >> 28;
 	term->etype = word >> 24 & 0xf;
 	term->code = word >> 16 & 0xff;
+	if (len < at)
+		return false;
 	if (word & (TERM_M | TERM_D)) {
 		if (len < at + TERM_LEN_SIZE)
 			return false;
@@ -132,23 +132,32 @@ bool rdmap_term_parse(struct rdmap_term *term, const u8 *buf, u32 len)
 		term->seg_len = get_unaligned_be16(buf + at);
 		at += TERM_LEN_SIZE;
 	}
-	if (!(word & (TERM_D | TERM_R)))
-		return true;
-	term->hdr_len = term_hdr_len(word, buf + at, len - at);
-	if (!term->hdr_len)
-		return false;
-	term->has_ddp = word & TERM_D;
-	term->has_rdmap = word & TERM_R;
-	memcpy(term->hdr, buf + at, term->hdr_len);
-	return true;
+	return copy_headers(term, word, buf + at, len - at);
 }
 
 bool rdmap_term_read(const struct rdmap_term *term, u32 *msn)
 {
 	const struct ddp_untagged_hdr *h = (const void *)term->hdr;
 
-	if (!term->has_ddp || !term->has_rdmap || h->ctrl.ddp & DDP_FLAG_TAGGED)
+	if (!term->has_ddp || h->ctrl.ddp & DDP_FLAG_TAGGED ||
+	    (h->ctrl.rdmap & RDMAP_OPCODE_MASK) != RDMAP_READ_REQ)
 		return false;
 	*msn = be32_to_cpu(h->msn);
 	return true;
+}
+
+/* RFC 5040 figures 9 and 10: code 9 of either type is about an invalidation. */
+static bool may_concern_read(const struct rdmap_term *term)
+{
+	return term->layer == TERM_LAYER_RDMAP && term->code != TERM_RDMAP_NOINVAL &&
+	       (term->etype == TERM_RDMAP_PROTECTION || term->etype == TERM_RDMAP_OPERATION);
+}
+
+bool rdmap_term_about_read(const struct rdmap_term *term)
+{
+	u32 msn;
+
+	if (term->has_rdmap)
+		return true;
+	return term->has_ddp ? rdmap_term_read(term, &msn) : may_concern_read(term);
 }
