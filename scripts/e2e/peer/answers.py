@@ -6,15 +6,26 @@ import struct
 from peer import (
     READ, RESPONSE, SEND, WRITE, read_request, tagged, untagged)
 from device import ACCEPT, Called, Moves, opened, serving, test
-from reads import shown
 
 READS, SIZE, ORD = 6, 1000, 4       # of endpoint.c
 SEND_INV, SEND_SE, SEND_SE_INV = 4, 5, 6
 
 
+def told(conn, error, bad):
+    """The next segment is a Terminate about `bad`, whose headers it shows, and the last one"""
+    s = conn.hear()
+    while s and s.opcode == READ:           # there was room for another one
+        s = conn.hear()
+    assert s and s.error() == error, s and s.error()
+    read = error.startswith("0/1") and bad[1] & 15 == READ
+    headers = bad[:14 if bad[0] & 0x80 else 46 if read else 18]
+    assert s.data[2:] == struct.pack(">HH", 0xe000 if read else 0xc000, len(bad)) + headers
+    conn.ended()
+
+
 class Asked:
     """The device calls and reads: its Requests, up to ORD of them"""
-    def __init__(self, letters="r"):
+    def __init__(self, letters="f"):
         self.called = Called(letters)
 
     def __enter__(self):
@@ -55,7 +66,7 @@ def reads_right():
                 asked.conn.quiet(0.02)                  # no Read beyond ORD
                 for begin in range(0, SIZE, step):
                     asked.conn.say(asked.part(i, begin, begin + step))
-                assert asked.program.expect("read")[1] == str(i)
+                assert asked.program.expect("fetched")[1] == str(i)
                 if len(asked.sinks) < READS:
                     asked.next()
             asked.conn.finish()
@@ -98,28 +109,22 @@ def reads_wrong():
             for part in right:
                 asked.conn.say(part)
             if placed == SIZE:
-                assert asked.program.expect("read")[1] == "0"
+                assert asked.program.expect("fetched")[1] == "0"
             asked.conn.say(bad)
-            s = asked.conn.hear()
-            while s and s.opcode == READ:
-                s = asked.conn.hear()                   # there is room for it now
-            header = bad[:14] if bad[0] & 0x80 else bad[:18]
-            assert shown(s, error, 0xc000, len(bad)) == header
-            asked.conn.ended()
-        assert asked.program.said.count("read") == placed // SIZE
+            told(asked.conn, error, bad)
+        assert asked.program.said.count("fetched") == placed // SIZE
         assert asked.called.freed == (placed, 0), asked.called.freed
 
 
 @test
 def reads_sink_gone():
     """The sink of a Read goes before the answer comes: nothing is placed"""
-    with Asked("ru") as asked, Moves(tx_terminate=1):
+    with Asked("fu") as asked, Moves(tx_terminate=1):
         asked.conn.say(asked.conn.message(b"now"))
         asked.program.expect("unregistered")
         bad = asked.part(0, 0, SIZE)
         asked.conn.say(bad)
-        assert shown(asked.conn.hear(), "1/1/0", 0xc000, len(bad)) == bad[:14]
-        asked.conn.ended()
+        told(asked.conn, "1/1/0", bad)
     assert asked.called.freed[0] == 0
 
 
@@ -132,11 +137,10 @@ def reads_unasked():
             if len(asked.sinks) < READS:
                 asked.next()
         for i in range(READS):
-            assert asked.program.expect("read")[1] == str(i)
+            assert asked.program.expect("fetched")[1] == str(i)
         bad = asked.part(READS - 1, 0, 0, last=True)
         asked.conn.say(bad)
-        assert shown(asked.conn.hear(), "0/2/6", 0xc000, len(bad)) == bad
-        asked.conn.ended()
+        told(asked.conn, "0/2/6", bad)
     assert asked.called.freed == (READS * SIZE, 0)
 
 
@@ -159,8 +163,7 @@ def read_requests():
             with opened() as conn, Moves(rx_access_errors=1):
                 bad = read_request(1, (7, 8), size, (conn.stag, at))
                 conn.say(bad)
-                assert shown(conn.hear(), "0/1/4", 0xe000, 46) == bad
-                conn.ended()
+                told(conn, "0/1/4", bad)
                 program.expect("DISCONNECTED")
 
 
@@ -197,8 +200,7 @@ def refused_invalidations():
                     bad = bytearray(untagged(opcode, 1, b"gone?"))
                     bad[2:6] = struct.pack(">I", conn.stag ^ flip)
                     conn.say(bytes(bad))
-                    assert shown(conn.hear(), "0/1/9", 0xc000, len(bad)) == bad[:18]
-                    conn.ended()
+                    told(conn, "0/1/9", bytes(bad))
                     program.expect("DISCONNECTED")
         assert "received" not in program.said, "a refused message was delivered"
 

@@ -15,7 +15,7 @@
  *	0	Read depths 0 (else 4)
  *	x	reject; w: never answer; d: disconnect as soon as the connection stands
  *	u	the window is a region of its own, which goes when a message arrives
- *	r	post 6 Reads of 1000 bytes, to one behind the other in the window
+ *	f	fetch 6 times 1000 bytes of the peer's into the window as soon as it stands
  *	q	send 32 messages of 16384 bytes as soon as it stands, and disconnect
  *	b	its queue pair is broken before it accepts, or while it connects
  *	B	its queue pair is broken when it has just accepted; p: before it connects
@@ -49,9 +49,9 @@
 #define GUARD		4096	/* bytes before and behind the region */
 #define GUARD_BYTE	0x5a
 #define HELLO		99
-#define READ		2000	/* the first Read's number */
-#define READS		6
-#define READ_SIZE	1000
+#define FETCH		3000	/* wr_id of the first Read that fetches */
+#define FETCHES		6
+#define FETCH_SIZE	1000
 
 struct window {
 	uint32_t stag;
@@ -161,10 +161,10 @@ static void post_send(struct conn *c, uint64_t slot, const void *data, uint32_t 
 		say("unsent");
 }
 
-/* "read N" or "unread N STATUS" tells how each ends. The peer answers whatever they name. */
-static void post_reads(struct conn *c)
+/* "fetched N" or "unfetched N STATUS" tells how each ends. The peer answers whatever they name. */
+static void fetch(struct conn *c)
 {
-	struct ibv_sge sge = { (uintptr_t)c->mem + WINDOW, READ_SIZE,
+	struct ibv_sge sge = { (uintptr_t)c->mem + WINDOW, FETCH_SIZE,
 			       (c->window ? c->window : c->mr)->lkey };
 	struct ibv_send_wr wr = {
 		.sg_list = &sge, .num_sge = 1,
@@ -173,12 +173,12 @@ static void post_reads(struct conn *c)
 	}, *bad;
 	int i;
 
-	for (i = 0; i < READS; i++) {
-		wr.wr_id = READ + i;
+	for (i = 0; i < FETCHES; i++) {
+		wr.wr_id = FETCH + i;
 		wr.wr.rdma.remote_addr = (uint64_t)i << 32;
 		if (ibv_post_send(c->id->qp, &wr, &bad))
 			say("unsent");
-		sge.addr += READ_SIZE;
+		sge.addr += FETCH_SIZE;
 	}
 }
 
@@ -409,8 +409,8 @@ static void on_established(struct conn *c)
 		post_send(c, HELLO, "hello", 5);
 		say("posted");
 	}
-	if (wants(c, 'r'))
-		post_reads(c);
+	if (wants(c, 'f'))
+		fetch(c);
 	if (wants(c, 'd'))
 		rdma_disconnect(c->id);
 	if (wants(c, 'q'))
@@ -461,11 +461,11 @@ static void on_event(struct rdma_cm_event *ev)
 
 static void on_completion(struct conn *c, const struct ibv_wc *wc)
 {
-	if (wc->wr_id >= READ) {
+	if (wc->wr_id >= FETCH) {
 		if (wc->status)
-			say("unread %d %d", (int)wc->wr_id - READ, wc->status);
+			say("unfetched %d %d", (int)wc->wr_id - FETCH, wc->status);
 		else
-			say("read %d", (int)wc->wr_id - READ);
+			say("fetched %d", (int)wc->wr_id - FETCH);
 		return;
 	}
 	if (wc->wr_id >= RECEIVES) {
