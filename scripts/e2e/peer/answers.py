@@ -4,7 +4,7 @@ and invalidations of ours."""
 import struct
 
 from peer import (
-    READ, RESPONSE, SEND, WRITE, read_request, tagged, untagged)
+    C, READ, REQUEST, RESPONSE, SEND, WRITE, frame, read_request, tagged, untagged)
 from device import ACCEPT, Called, Moves, opened, serving, test
 
 READS, SIZE, ORD = 6, 1000, 4       # of endpoint.c
@@ -142,6 +142,24 @@ def reads_unasked():
         asked.conn.say(bad)
         told(asked.conn, "0/2/6", bad)
     assert asked.called.freed == (READS * SIZE, 0)
+
+
+@test
+def reads_none():
+    """Read depths 0: a Read of ours is refused, and of the device's only an error is told"""
+    with serving() as program:
+        with opened(frame(REQUEST, C, 1, b"e0")) as conn, Moves(rx_header_errors=1):
+            conn.echo(1)
+            bad = read_request(1, (1, 0), 4, (conn.stag, conn.at))
+            conn.say(bad)
+            told(conn, "1/2/2", bad)
+            program.expect("DISCONNECTED")
+    with Called("f0") as called, Moves(tx_terminate=1, tx_read_request=0, rx_header_errors=0):
+        conn = called.reply(ACCEPT)
+        called.established()
+        s = conn.hear()
+        assert s.error() == "0/0/0" and s.data == bytes(4), s.data.hex()
+        conn.ended()
 
 
 @test
