@@ -9,7 +9,7 @@
 
 #define BYTES(...)	((const u8[]){ __VA_ARGS__ })
 
-/* Headers written out by hand from RFC 5040 section 4 and RFC 5041 section 5. */
+/* Headers written out by hand from RFC 5040 section 4 and RFC 5041 section 4. */
 static const struct {
 	struct ddp_seg seg;
 	u32 len;
@@ -188,7 +188,7 @@ static void short_ulpdus(struct kunit *test)
 	}
 }
 
-/* RFC 5040 section 4.4: one segment, MO 0, 28 bytes */
+/* RDMAP-31, RDMAP-32: one segment, MO 0, 28 bytes */
 static void read_request_shape(struct kunit *test)
 {
 	u8 hdr[MPA_RX_HDR_MAX] = {};
@@ -251,7 +251,7 @@ static enum wire_err take(struct ddp_rx *rx, struct ddp_seg seg)
 	return err;
 }
 
-/* RFC 5041 section 7.1: MSN counts messages from 1, MO bytes from 0 */
+/* RFC 5041 section 4.3: MSN counts messages from 1, MO bytes from 0 */
 static void message_order(struct kunit *test)
 {
 	struct ddp_rx rx;

@@ -42,7 +42,7 @@ static const struct {
 	{ WIRE_RDMAP_UNSPECIFIED, 0x02ff, WIRE_CLASS_REQUEST },
 };
 
-/* ERR-15, ERR-16, P2P-42; RFC 5040 section 4.8, RFC 5041 section 8.2 */
+/* ERR-15, ERR-16, P2P-42; RFC 5040 section 4.8, RFC 5041 section 7.2, RFC 6580 section 3 */
 static void numbers_as_registered(struct kunit *test)
 {
 	u32 i;

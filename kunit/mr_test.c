@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * mem/mr.c: what an STag opens and what not (RFC 5040 section 5.2, RFC 5041 sections 7.1 and
+ * mem/mr.c: what an STag opens and what not (RFC 5040 section 7.2, RFC 5041 sections 7.1 and
  * 8.2), where the bytes are, fast registration, and invalidation (RFC 5040 section 7.2).
  */
 #include <linux/bottom_half.h>

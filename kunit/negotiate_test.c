@@ -102,28 +102,32 @@ static void revisions(struct kunit *test)
 	}
 }
 
-/* GAP-03: Rev 2 without S is answered without S, with Rev 2 */
+/* P2P-61, GAP-03, GAP-24: Rev 2 without S is answered without S, with the responder's Rev */
 static void revision_2_unenhanced(struct kunit *test)
 {
 	struct mpa_frame rep, req = { .rev = 2, .crc = true };
-	struct mpa_offer own = { .rev = 2, .rtr = MPA_RTR_ALL, .ird = 3, .ord = 4,
-				 .ird_max = 8 };
+	struct mpa_offer own = { .rtr = MPA_RTR_ALL, .ird = 3, .ord = 4, .ird_max = 8 };
 	struct mpa_agreed out;
 
-	mpa_respond(&rep, &out, &req, &own, false, 9);
-	KUNIT_EXPECT_EQ(test, rep.kind, MPA_REPLY);
-	KUNIT_EXPECT_TRUE(test, rep.rev == 2 && !rep.enhanced && !rep.peer);
-	KUNIT_EXPECT_TRUE(test, rep.pd_len == 9 && !rep.reject);
-	KUNIT_EXPECT_TRUE(test, !out.rtr && out.ird == 3 && out.ord == 4);
+	for (own.rev = 1; own.rev <= 2; own.rev++) {
+		KUNIT_EXPECT_TRUE(test, mpa_request_acceptable(&req, &own));
+		mpa_respond(&rep, &out, &req, &own, false, 9);
+		KUNIT_EXPECT_EQ(test, rep.kind, MPA_REPLY);
+		KUNIT_EXPECT_TRUE(test, rep.rev == own.rev && !rep.enhanced && !rep.peer);
+		KUNIT_EXPECT_TRUE(test, rep.pd_len == 9 && !rep.reject);
+		KUNIT_EXPECT_TRUE(test, !out.rtr && out.ird == 3 && out.ord == 4);
+	}
 }
 
-/* P2P-11, P2P-13, P2P-16, P2P-55: all pairs of depths, with and without RTR */
+/* P2P-11, P2P-13, P2P-16, P2P-55, P2P-65: all pairs of depths, with and without RTR */
 static void depths_fit(struct kunit *test, struct deal *d)
 {
 	bool i_number = d->i.ird != ULP, o_number = d->i.ord != ULP;
+	/* A Read is the only RTR, and the IRD that it needs may not be raised. */
+	bool no_rtr = d->i.rtr == MPA_RTR_READ && !o_number && !d->r.ird;
 
 	KUNIT_ASSERT_TRUE(test, strike(d));
-	KUNIT_ASSERT_EQ(test, d->err, WIRE_OK);
+	KUNIT_ASSERT_EQ(test, d->err, no_rtr ? WIRE_MPA_RTR : WIRE_OK);
 	KUNIT_ASSERT_TRUE(test, d->at_r.ird <= d->r.ird_max);
 	if (o_number) {
 		KUNIT_ASSERT_TRUE(test, d->at_i.ord <= d->at_r.ird);
@@ -133,6 +137,7 @@ static void depths_fit(struct kunit *test, struct deal *d)
 	} else {
 		KUNIT_ASSERT_EQ(test, d->rep.ird, ULP);
 		KUNIT_ASSERT_EQ(test, d->at_i.ord, d->i.ord);
+		KUNIT_ASSERT_EQ(test, d->at_r.ird, d->r.ird);
 	}
 	if (i_number) {
 		KUNIT_ASSERT_TRUE(test, d->at_r.ord <= d->at_i.ird);
@@ -271,7 +276,7 @@ static void all_rtr(struct kunit *test)
 	}
 }
 
-/* P2P-28, P2P-32: a Reply with types not offered, or with A=0 */
+/* P2P-28, P2P-32, P2P-60, GAP-20: a Reply with types not offered, or with another A */
 static void odd_rtr_replies(struct kunit *test)
 {
 	struct deal d = offers(4, 4, 4, 4);
@@ -285,6 +290,13 @@ static void odd_rtr_replies(struct kunit *test)
 	d.rep.peer = false;
 	d.rep.rtr = 0;
 	KUNIT_EXPECT_EQ(test, mpa_conclude(&d.at_i, &d.i, &d.req, &d.rep), WIRE_MPA_RTR);
+
+	d.i.rtr = 0;
+	KUNIT_ASSERT_TRUE(test, strike(&d));
+	d.rep.peer = true;
+	d.rep.rtr = MPA_RTR_ALL;
+	KUNIT_EXPECT_EQ(test, mpa_conclude(&d.at_i, &d.i, &d.req, &d.rep), WIRE_OK);
+	KUNIT_EXPECT_EQ(test, d.at_i.rtr, 0);
 }
 
 /* P2P-14: F9, F10: no ORD wanted, but the Read that serves as RTR needs one */
@@ -315,6 +327,32 @@ static void read_rtr_without_ord(struct kunit *test)
 	d.rep.rtr = MPA_RTR_READ;
 	d.rep.ird = 0;
 	KUNIT_EXPECT_EQ(test, mpa_conclude(&d.at_i, &d.i, &d.req, &d.rep), WIRE_MPA_RTR);
+}
+
+/* P2P-65: a depth that is left to the ULP is not raised for a Read as RTR, at either end */
+static void read_rtr_with_ord_open(struct kunit *test)
+{
+	struct deal d = offers(1, ULP, 0, 5);
+
+	d.i.rtr = MPA_RTR_ALL;
+	d.r.rtr = MPA_RTR_ALL;
+	KUNIT_ASSERT_TRUE(test, strike(&d));
+	KUNIT_EXPECT_EQ(test, d.rep.rtr, MPA_RTR_WRITE | MPA_RTR_SEND);
+	KUNIT_EXPECT_TRUE(test, d.rep.ird == ULP && d.at_r.ird == 0);
+	d.r.rtr = MPA_RTR_READ;
+	KUNIT_ASSERT_TRUE(test, strike(&d));
+	KUNIT_EXPECT_TRUE(test, d.rep.rtr == (MPA_RTR_WRITE | MPA_RTR_SEND) && d.at_r.ird == 0);
+	KUNIT_EXPECT_TRUE(test, !d.err && d.at_i.rtr == MPA_RTR_WRITE);
+
+	/* no conforming responder leaves a depth open that the Request has as a number */
+	d.req.ord = 0;
+	d.i.ord = 0;
+	d.rep.rtr = MPA_RTR_READ | MPA_RTR_SEND;
+	KUNIT_EXPECT_EQ(test, mpa_conclude(&d.at_i, &d.i, &d.req, &d.rep), WIRE_OK);
+	KUNIT_EXPECT_TRUE(test, d.at_i.rtr == MPA_RTR_SEND && d.at_i.ord == 0);
+	d.rep.rtr = MPA_RTR_READ;
+	KUNIT_EXPECT_EQ(test, mpa_conclude(&d.at_i, &d.i, &d.req, &d.rep), WIRE_MPA_RTR);
+	KUNIT_EXPECT_EQ(test, d.at_i.ord, 0);
 }
 
 /* NEG-10, P2P-15, GAP-05, GAP-12: F8 */
@@ -450,6 +488,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(all_rtr),
 	KUNIT_CASE(odd_rtr_replies),
 	KUNIT_CASE(read_rtr_without_ord),
+	KUNIT_CASE(read_rtr_with_ord_open),
 	KUNIT_CASE(rejects),
 	KUNIT_CASE(mismatched_replies),
 	KUNIT_CASE(rtr_frames),

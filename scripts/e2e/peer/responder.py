@@ -76,15 +76,16 @@ def bad_requests():
 
 @test
 def old_revision():
-    """Revision 1 only: no Reply to a Request of revision 2 (P2P-46)"""
+    """Revision 1 only: an enhanced Request gets no Reply, others do (P2P-46, P2P-61, GAP-24)"""
     with serving(), Settings(revision=1):
-        for request in F5, frame(REQUEST, C, 2):
-            with Moves(startups_failed=1), call() as conn:
-                conn.send(request)
-                conn.ended()
-        with opened(frame(REQUEST, C | S, 1, b"e")) as conn:
-            assert conn.reply.rev == 1
-            conn.echo(3)
+        with Moves(startups_failed=1), call() as conn:
+            conn.send(F5)
+            conn.ended()
+        for request in frame(REQUEST, C | S, 1, b"e"), frame(REQUEST, C, 2, b"e"):
+            with Moves(startups_ok=1), opened(request) as conn:
+                assert (conn.reply.flags, conn.reply.rev) == (C, 1)
+                assert conn.reply.ird is None
+                conn.echo(3)
 
 
 def in_time(begin):

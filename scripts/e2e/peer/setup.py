@@ -136,7 +136,7 @@ def told(n):
 
 @test
 def granted():
-    """Read depths as responder, with 0x3fff and 0 (P2P-08 to P2P-14, P2P-20 to P2P-22, P2P-48)"""
+    """Read depths, device responds (P2P-08 to P2P-14, P2P-20 to P2P-22, P2P-48, P2P-65)"""
     with serving() as program:
         for letters, own in (b"e", 4), (b"e0", 0):
             for ird, ord_ in pairs():
@@ -157,6 +157,13 @@ def granted():
             assert (conn.reply.ird, conn.reply.ord) == (PEER | 1, OFFER_READ)
             assert program.depths() == (0, 1)           # P2P-14
             say_rtr(conn, READ)
+            assert conn.hear_send(1) == b"hello"
+        # With the ORD left to the programs IRD stays 0, and no Read can be the RTR.
+        with opened(enhanced(REQUEST, C, PEER | OFFER_SEND | 4,
+                             OFFER_READ | OFFER_WRITE | ANY, b"h0")) as conn:
+            assert (conn.reply.ird, conn.reply.ord) == (PEER | OFFER_SEND | ANY, OFFER_WRITE)
+            assert program.depths() == (0, 0)           # P2P-65
+            say_rtr(conn, WRITE)
             assert conn.hear_send(1) == b"hello"
 
 

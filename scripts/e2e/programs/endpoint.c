@@ -18,6 +18,7 @@
  *	l	the window is a region of its own, without rights for the peer
  *	k	what arrives is sent back with a key that does not exist
  *	r	when a message arrives, the peer's memory is read READS times
+ *	f	fetch 6 times 1000 bytes of the peer's into the window as soon as it stands
  *	q	send 32 messages of 16384 bytes as soon as it stands, and disconnect
  *	b	its queue pair is broken before it accepts, or while it connects
  *	B	its queue pair is broken when it has just accepted; p: before it connects
@@ -54,6 +55,9 @@
 #define READS		3
 #define READ_SIZE	1000
 #define READ_ID		2000	/* wr_id of the first */
+#define FETCH		3000	/* wr_id of the first Read that fetches */
+#define FETCHES		6
+#define FETCH_SIZE	1000
 
 struct window {
 	uint32_t stag;
@@ -180,6 +184,27 @@ static void post_reads(struct conn *c)
 		wr.wr.rdma.remote_addr = i * SLOT;
 		if (ibv_post_send(c->id->qp, &wr, &bad))
 			die("post_send");
+	}
+}
+
+/* "fetched N" or "unfetched N STATUS" tells how each ends. The peer answers whatever they name. */
+static void fetch(struct conn *c)
+{
+	struct ibv_sge sge = { (uintptr_t)c->mem + WINDOW, FETCH_SIZE,
+			       (c->window ? c->window : c->mr)->lkey };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma.rkey = 0x5eed00,
+	}, *bad;
+	int i;
+
+	for (i = 0; i < FETCHES; i++) {
+		wr.wr_id = FETCH + i;
+		wr.wr.rdma.remote_addr = (uint64_t)i << 32;
+		if (ibv_post_send(c->id->qp, &wr, &bad))
+			say("unsent");
+		sge.addr += FETCH_SIZE;
 	}
 }
 
@@ -411,6 +436,8 @@ static void on_established(struct conn *c)
 		post_send(c, HELLO, "hello", 5);
 		say("posted");
 	}
+	if (wants(c, 'f'))
+		fetch(c);
 	if (wants(c, 'd'))
 		rdma_disconnect(c->id);
 	if (wants(c, 'q'))
@@ -419,6 +446,13 @@ static void on_established(struct conn *c)
 
 static void on_completion(struct conn *c, const struct ibv_wc *wc)
 {
+	if (wc->wr_id >= FETCH) {
+		if (wc->status)
+			say("unfetched %d %d", (int)wc->wr_id - FETCH, wc->status);
+		else
+			say("fetched %d", (int)wc->wr_id - FETCH);
+		return;
+	}
 	if (wc->wr_id >= READ_ID) {
 		say("read %d %d", (int)(wc->wr_id - READ_ID), wc->status);
 		return;

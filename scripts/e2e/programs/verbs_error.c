@@ -8,10 +8,12 @@
  * both queue pairs are in the error state, everything posted is flushed, the
  * victim's owner gets an async event and none of the victim's memory has changed.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/mman.h>
 
 #include "probe.h"
 
@@ -453,6 +455,33 @@ static void refused_posts(void)
 	pair_close(&p);
 }
 
+/* Memory that is not there, or not the program's to write, has no STag. */
+static void refused_regions(void)
+{
+	static const int writes[] = { IBV_ACCESS_LOCAL_WRITE, RW };
+	struct ibv_mr *mr;
+	struct pair p;
+	uint8_t *page;
+	int i;
+
+	pair_open(&p, &defaults);
+	page = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(page != MAP_FAILED, "mmap: %m");
+	for (i = 0; i < 2; i++) {
+		mr = ibv_reg_mr(p.a.pd, page, 2 * PAGE, writes[i]);
+		check(!mr && errno == EFAULT, "read-only memory: %p, %m", mr);
+	}
+	mr = ibv_reg_mr(p.a.pd, page, 2 * PAGE, RO);
+	check(mr, "reg_mr to read: %m");
+	check(!ibv_dereg_mr(mr), "dereg_mr: %m");
+	check(!munmap(page + PAGE, PAGE), "munmap: %m");
+	mr = ibv_reg_mr(p.a.pd, page, 2 * PAGE, RO);
+	check(!mr && errno == EFAULT, "memory that ends: %p, %m", mr);
+	check(!munmap(page, PAGE), "munmap: %m");
+	hello(&p);
+	pair_close(&p);
+}
+
 const struct test error_tests[] = {
 	{ "write_past_end", write_past_end },
 	{ "write_before", write_before },
@@ -479,5 +508,6 @@ const struct test error_tests[] = {
 	{ "local_past_end", local_past_end },
 	{ "local_read_sink", local_read_sink },
 	{ "refused_posts", refused_posts },
+	{ "refused_regions", refused_regions },
 	{ NULL, NULL },
 };

@@ -390,16 +390,23 @@ static void srq_last(void)
 	}
 }
 
-/* Nobody polls: the completion queue overflows, its owner is told, and all is over. */
+/*
+ * Nobody polls: the completion queue overflows, its owner is told, and all is over. A connection
+ * beside it, with queues of its own, goes on.
+ */
 static void cq_overflow(void)
 {
 	struct options opt = defaults;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
+	struct pair p, beside;
 	struct ibv_sge out;
-	struct pair p;
 	int i, ev;
 
+	probe_server(NULL, probe_port() + 1);
+	pair_open(&beside, &defaults);
+	probe_server(NULL, probe_port() - 1);
+	hello(&beside);
 	opt.cqe = 4;
 	pair_open(&p, &opt);
 	out = sge(&p.a, 0, 10);
@@ -415,6 +422,8 @@ static void cq_overflow(void)
 	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
 	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
 	pair_free(&p);
+	hello(&beside);
+	pair_close(&beside);
 }
 
 /* After a disconnect everything posted comes back flushed, on both sides. */

@@ -83,7 +83,7 @@ compare_terminates() {
 
 # RFC 5040 (RDMAP, layer 0) part 4.8: type 1 is Remote Protection: 0 invalid STag,
 # 1 base or bounds, 2 access rights, 3 STag not associated with the stream.
-# RFC 5041 (DDP, layer 1) part 8: type 1 is Tagged Buffer: 0 invalid STag, 1 base or
+# RFC 5041 (DDP, layer 1) part 7.2: type 1 is Tagged Buffer: 0 invalid STag, 1 base or
 # bounds, 2 STag not associated; type 2 is Untagged Buffer: 2 no buffer for the MSN,
 # 5 message too long. Writes are checked by DDP or by RDMAP, Reads by RDMAP alone;
 # access rights are RDMAP's in both cases.

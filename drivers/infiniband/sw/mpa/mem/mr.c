@@ -69,7 +69,10 @@ static enum rnic_mr_fault check_peer_address(u64 addr, u32 len)
 		RNIC_MR_BOUNDS;
 }
 
-/* In the order of RFC 5040 section 5.2, because the first failure is the one reported. */
+/*
+ * The checks of RFC 5041 section 7.1 and RFC 5040 section 7.2, which demand no order. The first
+ * failure is the one reported.
+ */
 static enum rnic_mr_fault check_access(const struct rnic_mem *mem, const struct rnic_mr *mr,
 				       u32 stag, u64 addr, u32 len, int access)
 {
@@ -123,7 +126,7 @@ static bool begin_access(struct rnic_mem *mem, u32 stag, int access)
  * @access:	IB_ACCESS_* rights needed, all of them; 0 for local reading
  *
  * On success @mem->mr is the region, and softirqs stay off until rnic_mr_put(). The rights and
- * bounds are checked at each call (RFC 5040 section 5.2); an access to the same STag only
+ * bounds are checked at each call (RFC 5041 section 7.1); an access to the same STag only
  * saves the search.
  *
  * Context: process or softirq, interrupts enabled, with the queue pair's data path.

@@ -74,7 +74,7 @@ static enum wire_err parse_ctrl(struct ddp_seg *seg, const struct ddp_ctrl *ctrl
 	return seg->tagged ? WIRE_DDP_T_VERSION : WIRE_DDP_U_VERSION;
 }
 
-/* RFC 5041 section 5.1: the buffer's address space must not wrap. */
+/* RFC 5041 section 7.1: the buffer's address space must not wrap. */
 static enum wire_err parse_tagged(struct ddp_seg *seg, const struct ddp_tagged_hdr *h)
 {
 	seg->stag = be32_to_cpu(h->stag);
@@ -84,7 +84,7 @@ static enum wire_err parse_tagged(struct ddp_seg *seg, const struct ddp_tagged_h
 	return WIRE_OK;
 }
 
-/* RFC 5041 section 5.2: the queue must exist, and the message must be below 2^32 bytes. */
+/* The queue exists (RFC 5041 section 7.1), and a message is below 2^32 bytes (section 5.2). */
 static enum wire_err parse_untagged(struct ddp_seg *seg, const struct ddp_untagged_hdr *h)
 {
 	seg->stag = be32_to_cpu(h->inval_stag);
@@ -98,7 +98,10 @@ static enum wire_err parse_untagged(struct ddp_seg *seg, const struct ddp_untagg
 	return WIRE_OK;
 }
 
-/* RFC 5040 section 4.4: a segment holds exactly one Read Request. */
+/*
+ * One message is one Read Request of 28 bytes (RFC 5040 sections 3.1 and 4.4). It has to be in one
+ * segment, because no MULPDU is so small that a peer would have to cut it (RDMAP-32).
+ */
 static enum wire_err parse_read_req(struct ddp_seg *seg, const u8 *ulpdu, u32 have)
 {
 	const struct rdmap_read_req *r = (const void *)(ulpdu + seg->hdr_len);
@@ -162,7 +165,7 @@ enum wire_err ddp_parse(struct ddp_seg *seg, const u8 *ulpdu, u32 have, u32 ulpd
 	return err;
 }
 
-/* The MSNs of each queue begin at 1 (RFC 5041 section 4.2). */
+/* The MSNs of each queue begin at 1 (RFC 5041 section 4.3). */
 void ddp_rx_init(struct ddp_rx *rx)
 {
 	u32 qn;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The table of protocol errors: the codes in a Terminate (RFC 5040 section 4.8, RFC 5041
- * section 8.2, RFC 6581 section 8), the class by which rnic_qp_fail() counts and reports the
+ * section 7.2, RFC 6581 section 8), the class by which rnic_qp_fail() counts and reports the
  * error, and the name in traces.
  */
 #include "wire/err.h"

@@ -43,7 +43,7 @@ enum wire_err {
 	WIRE_MPA_IRD,		/* code 6: insufficient IRD resources */
 	WIRE_MPA_RTR,		/* code 7: no matching RTR option */
 
-	/* DDP, tagged buffers: RFC 5041 section 8.2 */
+	/* DDP, tagged buffers: RFC 5041 section 7.2 */
 	WIRE_DDP_T_STAG,	/* 0x00 invalid STag */
 	WIRE_DDP_T_BOUNDS,	/* 0x01 base or bounds violation */
 	WIRE_DDP_T_ASSOC,	/* 0x02 STag not associated with the stream */

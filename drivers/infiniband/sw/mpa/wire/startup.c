@@ -188,40 +188,45 @@ void mpa_request(struct mpa_frame *f, const struct mpa_offer *own, u16 pd_len)
 
 bool mpa_request_acceptable(const struct mpa_frame *req, const struct mpa_offer *own)
 {
-	return req->rev <= own->rev;
+	/* A Request without S is an unenhanced one at any revision (P2P-61, GAP-24). */
+	return req->rev <= own->rev || !req->enhanced;
 }
 
 /*
  * Choose the RTR types of the Reply: the offered ones that we support, or if there are none, all
- * that we support (P2P-30 to P2P-33). A Read needs an IRD. An empty @own->rtr means all types,
+ * that we support (P2P-30 to P2P-33). A Read needs an IRD, which may not be raised if the Request
+ * leaves the depth to the ULP (P2P-65). If @own->rtr has no other type, the Reply shows all others,
  * because a responder must be able to receive each of them (P2P-29).
  */
 static u8 respond_rtr(const struct mpa_frame *req, const struct mpa_offer *own)
 {
-	u8 rtr = own->rtr ? own->rtr : MPA_RTR_ALL;
+	u8 all = MPA_RTR_ALL;
+	u8 rtr;
 
 	if (!req->peer)
 		return 0;
-	if (!own->ird_max)
-		rtr &= ~MPA_RTR_READ;
+	if (!own->ird_max || (!own->ird && req->ord == MPA_DEPTH_ULP))
+		all &= ~MPA_RTR_READ;
+	rtr = own->rtr & all ? own->rtr & all : all;
 	return rtr & req->rtr ? rtr & req->rtr : rtr;
 }
 
 /*
  * Set our IRD to at least the initiator's ORD, as far as @own->ird_max allows (P2P-08, P2P-09).
  * If that is less, the initiator lowers its ORD (P2P-55). A Read as RTR needs at least 1
- * (P2P-14).
+ * (P2P-14). An ORD that is left to the ULP changes nothing (P2P-20).
  */
 static void respond_ird(struct mpa_frame *f, struct mpa_agreed *out,
 			const struct mpa_frame *req, const struct mpa_offer *own)
 {
-	bool ulp = req->ord == MPA_DEPTH_ULP;
-
-	if (!ulp)
-		out->ird = min_t(u16, max(own->ird, req->ord), own->ird_max);
+	if (req->ord == MPA_DEPTH_ULP) {
+		f->ird = MPA_DEPTH_ULP;
+		return;
+	}
+	out->ird = min_t(u16, max(own->ird, req->ord), own->ird_max);
 	if (f->rtr & MPA_RTR_READ)
 		out->ird = max_t(u16, out->ird, 1);
-	f->ird = ulp ? MPA_DEPTH_ULP : min_t(u16, out->ird, DEPTH_MAX);
+	f->ird = min_t(u16, out->ird, DEPTH_MAX);
 }
 
 /*
@@ -290,15 +295,16 @@ static void conclude_ord(struct mpa_agreed *out, const struct mpa_frame *rep)
 
 /*
  * Choose the RTR (P2P-34). A Write comes first because it uses no queue. A Read uses one of the
- * responder's IRD and of our ORD, which is raised to 1 for it (P2P-14). A Send uses a receive. If
- * the two ends have no type in common, the error is code 7 (P2P-35, GAP-15).
+ * responder's IRD and of our ORD, which is raised to 1 for it (P2P-14), except where the Reply
+ * leaves it to the ULP (P2P-65). A Send may use a receive of the responder. If the two ends have no
+ * type in common, the error is code 7 (P2P-35, P2P-60, GAP-15).
  */
 static enum wire_err conclude_rtr(struct mpa_agreed *out, const struct mpa_frame *req,
 				  const struct mpa_frame *rep)
 {
 	u8 both = req->rtr & rep->rtr;
 
-	if (!rep->ird)
+	if (!rep->ird || (rep->ird == MPA_DEPTH_ULP && !out->ord))
 		both &= ~MPA_RTR_READ;
 	if (both & MPA_RTR_WRITE) {
 		out->rtr = MPA_RTR_WRITE;
