@@ -299,6 +299,7 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
 int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);
+void rnic_qp_close_sends(struct rnic_qp *qp);
 
 /* complete.c */
 void rnic_qp_discard(struct rnic_qp *qp);
