@@ -36,15 +36,6 @@ void rnic_linger_start(struct rnic_ep *ep)
 	rnic_conn_kick(&ep->conn);
 }
 
-/* Restart LINGER_MS after progress, within LINGER_MAX_MS. */
-static void extend_deadline(struct rnic_ep *ep)
-{
-	long left = ep->until - jiffies;
-
-	if (left > 0)
-		rnic_conn_arm(&ep->conn, min_t(u32, LINGER_MS, jiffies_to_msecs(left)));
-}
-
 /* Return: true if TCP has the whole tail, or the connection is gone. */
 static bool push_tail(struct rnic_ep *ep)
 {
@@ -65,7 +56,7 @@ static bool push_tail(struct rnic_ep *ep)
 	rnic_sock_consume(&ep->conn.s, unread);
 	rnic_sock_unlock(&ep->conn.s);
 	if (ep->conn.last_words && (unread || ep->conn.tail_len != left))
-		extend_deadline(ep);
+		rnic_conn_extend(&ep->conn, LINGER_MS, ep->until);
 	return !ep->conn.tail_len || (ret < 0 && ret != -EAGAIN);
 }
 

@@ -167,6 +167,7 @@ struct rnic_rx {
  * @parted:	the consumer closed the connection
  * @moved:	bytes acknowledged and received when the deadline of a close was set, or -1
  *		without one
+ * @until:	in jiffies, latest end of a close; set with @moved
  * @work:	the worker
  * @hold:	timer that sends the held bytes (@tx.held)
  * @soft:	tasklet that sends for a kernel consumer if a wake-up of the worker does not pay
@@ -211,6 +212,7 @@ struct rnic_qp {
 	enum rnic_life life;
 	bool parted;
 	s64 moved;
+	unsigned long until;
 	struct work_struct work;
 	struct hrtimer hold;
 	struct tasklet_struct soft;

@@ -98,6 +98,22 @@ void rnic_conn_arm(struct rnic_conn *conn, u32 ms)
 }
 
 /**
+ * rnic_conn_extend() - set the deadline anew after progress
+ * @conn:	connection
+ * @ms:		milliseconds from now
+ * @until:	in jiffies, a bound for all progress; after it the deadline stays
+ *
+ * Context: any.
+ */
+void rnic_conn_extend(struct rnic_conn *conn, u32 ms, unsigned long until)
+{
+	long left = until - jiffies;
+
+	if (left > 0)
+		rnic_conn_arm(conn, min_t(u32, ms, jiffies_to_msecs(left)));
+}
+
+/**
  * rnic_conn_expired() - test the deadline
  * @conn:	connection
  *

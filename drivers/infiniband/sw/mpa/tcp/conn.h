@@ -56,6 +56,7 @@ void rnic_conn_free(struct kref *ref);
 void rnic_conn_kick(struct rnic_conn *conn);
 void rnic_conn_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
 void rnic_conn_arm(struct rnic_conn *conn, u32 ms);
+void rnic_conn_extend(struct rnic_conn *conn, u32 ms, unsigned long until);
 void rnic_conn_disarm(struct rnic_conn *conn);
 bool rnic_conn_expired(const struct rnic_conn *conn);
 void rnic_conn_end(struct rnic_conn *conn, struct page *tail, u32 off, u32 len);
