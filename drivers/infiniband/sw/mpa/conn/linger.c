@@ -15,6 +15,7 @@
  * the truncated stream for a complete one.
  */
 #include "conn/ep.h"
+#include "core/wq.h"
 #include "tcp/stream.h"
 
 /* Milliseconds for the peer to close after us: since the last progress, and in all. */
@@ -25,6 +26,9 @@
  * rnic_linger_start() - start to send the last bytes and close
  * @ep:	endpoint, @lock held
  *
+ * From now on the work has its turns in rnic_wq, because each byte that still arrives makes one,
+ * and startups would wait for all of them.
+ *
  * Context: process.
  */
 void rnic_linger_start(struct rnic_ep *ep)
@@ -33,6 +37,7 @@ void rnic_linger_start(struct rnic_ep *ep)
 	ep->until = jiffies + msecs_to_jiffies(LINGER_MAX_MS);
 	rnic_conn_disarm(&ep->conn);
 	rnic_conn_arm(&ep->conn, LINGER_MS);
+	WRITE_ONCE(ep->conn.wq, rnic_wq);
 	rnic_conn_kick(&ep->conn);
 }
 

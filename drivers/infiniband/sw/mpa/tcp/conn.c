@@ -36,6 +36,7 @@ void rnic_conn_init(struct rnic_conn *conn, work_func_t look,
 {
 	kref_init(&conn->ref);
 	INIT_WORK(&conn->work, look);
+	WRITE_ONCE(conn->wq, rnic_startup_wq);
 	INIT_DELAYED_WORK(&conn->timer, kick_expired);
 	conn->release = release;
 }
@@ -63,7 +64,7 @@ void rnic_conn_free(struct kref *ref)
 void rnic_conn_kick(struct rnic_conn *conn)
 {
 	rnic_conn_get(conn);
-	if (!queue_work(rnic_startup_wq, &conn->work))
+	if (!queue_work(READ_ONCE(conn->wq), &conn->work))
 		rnic_conn_put(conn);
 }
 
