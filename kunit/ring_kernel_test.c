@@ -287,6 +287,36 @@ static void order_and_wrap(struct kunit *test)
 	}
 }
 
+/* A ring that is closed has what was posted before. */
+static void closed(struct kunit *test)
+{
+	union request r = new_request(IB_WR_SEND, NULL, 0);
+	struct rnic_sq sq = new_sq(test, 4);
+	struct rnic_wqe wqe;
+	u32 before, n;
+
+	for (before = 0; before <= 4; before++) {
+		for (n = 0; n < before; n++)
+			KUNIT_EXPECT_EQ(test, rnic_sq_push(&sq, &r.wr), 0);
+		rnic_sq_close(&sq);
+		KUNIT_EXPECT_EQ(test, rnic_sq_pending(&sq), before > 0);
+		for (; n < 4; n++)
+			KUNIT_EXPECT_EQ(test, rnic_sq_push(&sq, &r.wr), 0);
+		rnic_sq_close(&sq);
+		for (n = 0; n < before; n++) {
+			KUNIT_EXPECT_EQ(test, rnic_sq_pop(&sq, &wqe), 1);
+			KUNIT_EXPECT_EQ(test, rnic_sq_push(&sq, &r.wr), 0);
+		}
+		KUNIT_EXPECT_EQ(test, rnic_sq_pop(&sq, &wqe), 0);
+		KUNIT_EXPECT_FALSE(test, rnic_sq_pending(&sq));
+		rnic_sq_reopen(&sq);
+		for (n = 0; n < 4; n++)
+			KUNIT_EXPECT_EQ(test, rnic_sq_pop(&sq, &wqe), 1);
+		KUNIT_EXPECT_EQ(test, rnic_sq_pop(&sq, &wqe), 0);
+	}
+	rnic_sq_free(&sq);
+}
+
 static void receive_order_and_wrap(struct kunit *test)
 {
 	static const u32 sizes[][2] = { { 0, 1 }, { 1, 1 }, { 2, 2 }, { 3, 4 }, { 8, 8 } };
@@ -331,6 +361,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(inline_data),
 	KUNIT_CASE(lengths),
 	KUNIT_CASE(order_and_wrap),
+	KUNIT_CASE(closed),
 	KUNIT_CASE(receive_order_and_wrap),
 	{}
 };

@@ -493,6 +493,52 @@ static void doorbells(struct kunit *test)
 	rnic_sq_free(&sq);
 }
 
+/*
+ * A ring that is closed has what was posted before, and no more, whatever user space does. The
+ * entry that is held is not among it.
+ */
+static void closed(struct kunit *test)
+{
+	u32 i, before, put, n;
+	struct rnic_wqe wqe;
+	bool rang;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		for (before = 0; before <= sizes[i].size; before++) {
+			struct rnic_sq sq = new_sq(test, sizes[i].asked);
+
+			put = -3U;
+			sq.get = put;
+			post(&sq, &put, &rang);
+			KUNIT_EXPECT_EQ(test, rnic_sq_pop(&sq, &wqe), 1);
+			for (n = 0; n < before && post(&sq, &put, &rang); n++)
+				;
+			rnic_sq_close(&sq);
+			KUNIT_EXPECT_EQ(test, rnic_sq_pending(&sq), n > 0);
+			while (post(&sq, &put, &rang))
+				;
+			/* closing again changes nothing */
+			rnic_sq_close(&sq);
+			for (; n; n--) {
+				KUNIT_EXPECT_EQ(test, rnic_sq_pop(&sq, &wqe), 1);
+				post(&sq, &put, &rang);
+			}
+			KUNIT_EXPECT_EQ(test, rnic_sq_pop(&sq, &wqe), 0);
+			KUNIT_EXPECT_FALSE(test, rnic_sq_pending(&sq));
+			/* there is no entry that user space cannot post to once it is taken */
+			while (post(&sq, &put, &rang))
+				;
+			rnic_sq_reopen(&sq);
+			for (n = sq.size; n; n--) {
+				KUNIT_EXPECT_EQ(test, rnic_sq_pop(&sq, &wqe), 1);
+				KUNIT_EXPECT_EQ(test, wqe.id, (u64)(put - n));
+			}
+			KUNIT_EXPECT_EQ(test, rnic_sq_pop(&sq, &wqe), 0);
+			rnic_sq_free(&sq);
+		}
+	}
+}
+
 /* Another processor posts after the read number @at. */
 static struct {
 	struct rnic_sq *sq;
@@ -594,6 +640,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(read_once),
 	KUNIT_CASE(order_and_wrap),
 	KUNIT_CASE(doorbells),
+	KUNIT_CASE(closed),
 	KUNIT_CASE(no_send_is_lost),
 	KUNIT_CASE(receive_order_and_wrap),
 	KUNIT_CASE(receive_flags),

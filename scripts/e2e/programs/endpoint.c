@@ -20,6 +20,9 @@
  *	r	when a message arrives, the peer's memory is read READS times
  *	f	fetch 6 times 1000 bytes of the peer's into the window as soon as it stands
  *	q	send 32 messages of 16384 bytes as soon as it stands, and disconnect
+ *	L	the same, and send 8 empty ones after the disconnect
+ *	R	read from the peer as soon as it stands, and disconnect
+ *	C	disconnect when a message arrives
  *	b	its queue pair is broken before it accepts, or while it connects
  *	B	its queue pair is broken when it has just accepted; p: before it connects
  *
@@ -397,6 +400,13 @@ static void connect_now(struct conn *c)
 	}
 }
 
+static void quit(struct conn *c)
+{
+	if (rdma_disconnect(c->id))
+		die("disconnect");
+	say("quit");
+}
+
 static void send_and_quit(struct conn *c)
 {
 	static char data[SLOT];
@@ -406,9 +416,23 @@ static void send_and_quit(struct conn *c)
 		memset(data, '0' + i % RECEIVES, sizeof(data));
 		post_send(c, RECEIVES + i, data, sizeof(data));
 	}
-	if (rdma_disconnect(c->id))
-		die("disconnect");
-	say("quit");
+	quit(c);
+	for (i = 0; wants(c, 'L') && i < RECEIVES; i++)
+		post_send(c, 5 * RECEIVES + i, "", 0);
+	say("posted");
+}
+
+static void read_and_quit(struct conn *c)
+{
+	struct ibv_sge sge = { (uintptr_t)c->mem, 16, c->mr->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = 1000, .sg_list = &sge, .num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+
+	if (ibv_post_send(c->id->qp, &wr, &bad))
+		die("read");
+	quit(c);
 }
 
 static void listen_on(struct rdma_event_channel *events, const char *address, const char *port)
@@ -440,8 +464,37 @@ static void on_established(struct conn *c)
 		fetch(c);
 	if (wants(c, 'd'))
 		rdma_disconnect(c->id);
-	if (wants(c, 'q'))
+	if (wants(c, 'q') || wants(c, 'L'))
 		send_and_quit(c);
+	if (wants(c, 'R'))
+		read_and_quit(c);
+}
+
+static void on_completion(struct conn *c, const struct ibv_wc *wc)
+{
+	if (wc->wr_id >= RECEIVES) {
+		say("sent %d", wc->status);
+		return;
+	}
+	if (wc->status) {
+		say("unreceived %d", wc->status);
+		return;
+	}
+	unregister_window(c);
+	say("received %u %s", wc->byte_len, hex(c->mem + wc->wr_id * SLOT, wc->byte_len));
+	if (wants(c, 'e'))
+		post_send(c, wc->wr_id, c->mem + wc->wr_id * SLOT, wc->byte_len);
+	if (wants(c, 'C'))
+		quit(c);
+	post_recv(c, wc->wr_id);
+}
+
+static void poll_completions(struct conn *c)
+{
+	struct ibv_wc wc;
+
+	while (c->cq && ibv_poll_cq(c->cq, 1, &wc) > 0)
+		on_completion(c, &wc);
 }
 
 static void on_completion(struct conn *c, const struct ibv_wc *wc)
@@ -512,6 +565,8 @@ static void on_event(struct rdma_cm_event *ev)
 		on_established(c);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
+		if (wants(c, 'L'))
+			poll_completions(c);
 		rdma_disconnect(id);
 		if (wants(c, 'r'))
 			poll_completions(c);

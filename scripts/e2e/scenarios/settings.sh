@@ -34,6 +34,7 @@ settings() {
 	setting_takes rtr none send write read -- x 7
 	setting_takes startup_timeout_ms 1000 20000 -- -1 x
 	setting_takes request_timeout_ms 100 20000 -- 99 -1 x
+	setting_takes close_timeout_ms 100 3600000 -- 99 3600001 -1 x
 	setting_takes max_pending 1 100 -- -1 x
 	setting_takes coalesce 0 1 -- 2 -1 x
 }

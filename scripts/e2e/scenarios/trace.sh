@@ -128,3 +128,11 @@ trace_refused_write() {
 		has_event "${name##*/rnic_}" '.*' || fail "${name##*/} never came"
 	done
 }
+
+scenario trace_linger 60 "connections that linger do not take the turns of startups"
+trace_linger() {
+	trace_setup
+	export TRACE
+	echo 1 >"$TRACE/events/workqueue/workqueue_queue_work/enable"
+	peer linger floods
+}

@@ -216,6 +216,27 @@ static ssize_t request_timeout_ms_store(struct device *device,
 }
 static DEVICE_ATTR_RW(request_timeout_ms);
 
+static ssize_t close_timeout_ms_show(struct device *device,
+				     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(get_settings(device)->close_timeout_ms));
+}
+
+static ssize_t close_timeout_ms_store(struct device *device,
+				      struct device_attribute *attr,
+				      const char *buf, size_t count)
+{
+	u32 val;
+	int ret = parse_number(buf, 100, 3600000, &val);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(get_settings(device)->close_timeout_ms, val);
+	return count;
+}
+static DEVICE_ATTR_RW(close_timeout_ms);
+
 static ssize_t keepalive_s_show(struct device *device,
 				struct device_attribute *attr, char *buf)
 {
@@ -288,6 +309,7 @@ static struct attribute *settings_attrs[] = {
 	&dev_attr_rtr_frame.attr,
 	&dev_attr_startup_timeout_ms.attr,
 	&dev_attr_request_timeout_ms.attr,
+	&dev_attr_close_timeout_ms.attr,
 	&dev_attr_keepalive_s.attr,
 	&dev_attr_max_pending.attr,
 	&dev_attr_coalesce.attr,
@@ -312,6 +334,7 @@ void rnic_settings_init(struct rnic_settings *set)
 		.rtr = MPA_RTR_ALL,
 		.startup_timeout_ms = 10000,
 		.request_timeout_ms = 2000,
+		.close_timeout_ms = 60000,
 		.max_pending = 1024,
 		.coalesce = true,
 	};

@@ -310,6 +310,8 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	spin_unlock_bh(&qp->lock);
 	if (!ret && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		finish_reset(qp);
+	if (!ret && mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
+		rnic_qp_close_sends(qp);
 	/* The worker has nothing to do for the other states, which rdma_cm always sets. */
 	if (!ret && mask & IB_QP_STATE &&
 	    (attr->qp_state == IB_QPS_RESET || attr->qp_state > IB_QPS_RTS))

@@ -15,6 +15,7 @@
  * the truncated stream for a complete one.
  */
 #include "conn/ep.h"
+#include "core/wq.h"
 #include "tcp/stream.h"
 
 /* Milliseconds for the peer to close after us: since the last progress, and in all. */
@@ -25,6 +26,9 @@
  * rnic_linger_start() - start to send the last bytes and close
  * @ep:	endpoint, @lock held
  *
+ * From now on the work has its turns in rnic_wq, because each byte that still arrives makes one,
+ * and startups would wait for all of them.
+ *
  * Context: process.
  */
 void rnic_linger_start(struct rnic_ep *ep)
@@ -33,16 +37,8 @@ void rnic_linger_start(struct rnic_ep *ep)
 	ep->until = jiffies + msecs_to_jiffies(LINGER_MAX_MS);
 	rnic_conn_disarm(&ep->conn);
 	rnic_conn_arm(&ep->conn, LINGER_MS);
+	WRITE_ONCE(ep->conn.wq, rnic_wq);
 	rnic_conn_kick(&ep->conn);
-}
-
-/* Restart LINGER_MS after progress, within LINGER_MAX_MS. */
-static void extend_deadline(struct rnic_ep *ep)
-{
-	long left = ep->until - jiffies;
-
-	if (left > 0)
-		rnic_conn_arm(&ep->conn, min_t(u32, LINGER_MS, jiffies_to_msecs(left)));
 }
 
 /* Return: true if TCP has the whole tail, or the connection is gone. */
@@ -65,7 +61,7 @@ static bool push_tail(struct rnic_ep *ep)
 	rnic_sock_consume(&ep->conn.s, unread);
 	rnic_sock_unlock(&ep->conn.s);
 	if (ep->conn.last_words && (unread || ep->conn.tail_len != left))
-		extend_deadline(ep);
+		rnic_conn_extend(&ep->conn, LINGER_MS, ep->until);
 	return !ep->conn.tail_len || (ret < 0 && ret != -EAGAIN);
 }
 

@@ -194,7 +194,7 @@ static bool handle_cut(struct rnic_ep *ep)
  * rnic_startup_look() - derive the next event of an endpoint and apply it
  * @ep:	endpoint; the caller has a reference
  *
- * Context: rnic_startup_wq.
+ * Context: rnic_startup_wq; rnic_wq when it lingers.
  */
 void rnic_startup_look(struct rnic_ep *ep)
 {
@@ -217,7 +217,10 @@ void rnic_startup_look(struct rnic_ep *ep)
  * rnic_startup_work() - the work of an endpoint
  * @work:	its conn.work; the reference of the queued work is dropped
  *
- * Context: rnic_startup_wq.
+ * @work may already run in rnic_wq while the turn that began to linger ends in rnic_startup_wq.
+ * It waits for ep->lock then, and each has a reference of its own.
+ *
+ * Context: rnic_startup_wq; rnic_wq when the endpoint lingers.
  */
 void rnic_startup_work(struct work_struct *work)
 {

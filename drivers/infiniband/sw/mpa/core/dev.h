@@ -63,13 +63,14 @@ enum rnic_obj {
  * @rtr_frame:		send and accept RtR frames, at revision 1
  * @startup_timeout_ms:	time for a whole startup, 100 to 600000
  * @request_timeout_ms:	time for a peer's Request, 100 to 600000
+ * @close_timeout_ms:	time for a whole close, 100 to 3600000; read when the close begins
  * @keepalive_s:	idle seconds before TCP probes the peer; 0 for the sysctls, -1 for never
  * @max_pending:	maximum of startups that wait for the peer, and of those that wait for their
  *			program, 1 to 65536
  * @coalesce:		small messages of a stream may be held for a moment to share a segment
  *
  * Written through sysfs at any time, by field; read with READ_ONCE(). A connection copies the
- * values once, at its start.
+ * other values once, at its start.
  */
 struct rnic_settings {
 	bool crc;
@@ -79,6 +80,7 @@ struct rnic_settings {
 	bool rtr_frame;
 	u32 startup_timeout_ms;
 	u32 request_timeout_ms;
+	u32 close_timeout_ms;
 	s32 keepalive_s;
 	u32 max_pending;
 	bool coalesce;

@@ -34,7 +34,7 @@
  * @RNIC_STAT_STARTUPS_EVICTED: silent startups that were ended to make room
  * @RNIC_STAT_PENDING_OVERFLOW: times that pending connections had to wait for room
  * @RNIC_STAT_BACKLOG_OVERFLOW: connections refused because a listener's backlog was full
- * @RNIC_STAT_CONN_RESET: connections that ended without a close
+ * @RNIC_STAT_CONN_RESET: connections that ended without a close, or before it was done
  * @RNIC_STAT_CQ_OVERFLOW: completions that found their CQ full
  * @RNIC_STAT_BAD_WQES: work requests refused when taken from a ring
  * @RNIC_STAT_DOORBELLS: doorbells rung by user space

@@ -7,9 +7,9 @@
 
 struct workqueue_struct;
 
-/* Workers of queue pairs, and deadlines */
+/* Workers of queue pairs, lingering, and deadlines */
 extern struct workqueue_struct *rnic_wq;
-/* Startups, lingering and listeners; runs one work item at a time */
+/* Startups and listeners; runs one work item at a time */
 extern struct workqueue_struct *rnic_startup_wq;
 
 int rnic_wq_init(void);

@@ -173,6 +173,7 @@ void rnic_qp_flush(struct rnic_qp *qp)
 
 	qp->tx.msg = RNIC_TX_NONE;
 	qp->tx.waits = false;
+	rnic_sq_reopen(&qp->sq);
 	/* Set the error state before looking at the queues. Pairs with rnic_post_recv(). */
 	smp_mb();
 	again = flush_sq(qp);
@@ -198,6 +199,7 @@ void rnic_qp_discard(struct rnic_qp *qp)
 	qp->rx.have_rwqe = false;
 	qp->failed = false;
 	qp->sent_head = qp->sent_tail;
+	rnic_sq_reopen(&qp->sq);
 	for (i = 0; i < qp->sq.size && rnic_sq_pop(&qp->sq, &wqe); i++)
 		;
 	/* Give the last entry back. */

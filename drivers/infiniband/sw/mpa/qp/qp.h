@@ -167,6 +167,7 @@ struct rnic_rx {
  * @parted:	the consumer closed the connection
  * @moved:	bytes acknowledged and received when the deadline of a close was set, or -1
  *		without one
+ * @until:	in jiffies, latest end of a close; set with @moved
  * @work:	the worker
  * @hold:	timer that sends the held bytes (@tx.held)
  * @soft:	tasklet that sends for a kernel consumer if a wake-up of the worker does not pay
@@ -213,6 +214,7 @@ struct rnic_qp {
 	enum rnic_life life;
 	bool parted;
 	s64 moved;
+	unsigned long until;
 	struct work_struct work;
 	struct hrtimer hold;
 	struct tasklet_struct soft;
@@ -309,6 +311,7 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
 int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);
+void rnic_qp_close_sends(struct rnic_qp *qp);
 
 /* complete.c */
 void rnic_qp_discard(struct rnic_qp *qp);

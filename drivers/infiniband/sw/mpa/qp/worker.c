@@ -26,7 +26,7 @@
 #include "qp/trace.h"
 #include "tcp/stream.h"
 
-/* Longest time of a graceful close without progress */
+/* Longest time of a graceful close without progress; the setting close_timeout_ms bounds it all */
 #define CLOSE_MS	5000
 /* Longest time of looking for receives posted in error without a system call */
 #define REFLUSH_MAX	(8 * HZ)
@@ -52,7 +52,8 @@ void rnic_qp_look(struct rnic_qp *qp)
 /*
  * Set the deadline of a close to CLOSE_MS after the last byte that the peer acknowledged, so that a
  * peer that takes nothing does not delay it forever. Until our FIN received bytes count too, and
- * the FIN begins the time anew. After the deadline TCP still sends what it has (linger.c).
+ * the FIN begins the time anew. All of it ends close_timeout_ms after the first call, because a
+ * peer could go on for ever. After the deadline TCP still sends what it has (linger.c).
  */
 static void await_end(struct rnic_qp *qp, struct rnic_conn *conn)
 {
@@ -62,8 +63,23 @@ static void await_end(struct rnic_qp *qp, struct rnic_conn *conn)
 		moved += qp->rx.mpa.pos + qp->rx.mpa.seen;
 	if (moved == qp->moved)
 		return;
+	if (qp->moved < 0)
+		qp->until = jiffies + msecs_to_jiffies(READ_ONCE(qp->dev->set.close_timeout_ms));
 	qp->moved = moved;
-	rnic_conn_arm(conn, CLOSE_MS);
+	rnic_conn_extend(conn, CLOSE_MS, qp->until);
+}
+
+/*
+ * Return: true if the deadline of a close has passed. A close that had not come to our FIN is
+ * counted, because what was posted or requested before it is cut.
+ */
+static bool is_close_over(struct rnic_qp *qp, struct rnic_conn *conn)
+{
+	if (!rnic_conn_expired(conn))
+		return false;
+	if (rnic_qp_life(qp) != RNIC_FINISHED)
+		rnic_stat_inc(qp->dev, RNIC_STAT_CONN_RESET);
+	return true;
 }
 
 /*
@@ -111,7 +127,7 @@ static bool is_over(struct rnic_qp *qp, struct rnic_conn *conn, bool unread)
 	if (rnic_qp_failed(qp) || rnic_qp_state(qp) == IB_QPS_ERR)
 		return true;
 	if (unread || (!qp->rx.eof && !rnic_sock_dead(&conn->s)) || half_open(qp, conn))
-		return rnic_conn_expired(conn);
+		return is_close_over(qp, conn);
 	if (!broken && !qp->rx.mpa.seen)
 		return true;
 	rnic_stat_inc(qp->dev, RNIC_STAT_CONN_RESET);

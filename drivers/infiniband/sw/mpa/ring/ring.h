@@ -121,6 +121,8 @@ struct rnic_rmem {
  * @sig_all:	all work requests are signaled; set by the creator of the QP
  * @held:	user rings: entry @get - 1 was taken but is still VALID, so the provider does not
  *		ring the doorbell; written by the consumer
+ * @closed:	the consumer takes no entry behind @end
+ * @end:	entry behind the last one that was posted before rnic_sq_close()
  */
 struct rnic_sq {
 	struct rnic_rmem mem;
@@ -134,6 +136,8 @@ struct rnic_sq {
 	bool user;
 	bool sig_all;
 	bool held;
+	bool closed;
+	u32 end;
 };
 
 /**
@@ -205,6 +209,8 @@ void rnic_sq_free(struct rnic_sq *sq);
 int rnic_sq_pop(struct rnic_sq *sq, struct rnic_wqe *wqe);
 void rnic_sq_give_back(struct rnic_sq *sq);
 bool rnic_sq_pending(struct rnic_sq *sq);
+void rnic_sq_close(struct rnic_sq *sq);
+void rnic_sq_reopen(struct rnic_sq *sq);
 int rnic_sq_push(struct rnic_sq *sq, const struct ib_send_wr *wr);
 
 int rnic_rq_init(struct rnic_rq *rq, u32 max_wr, struct ib_ucontext *uctx);

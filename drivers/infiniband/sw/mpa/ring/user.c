@@ -93,6 +93,52 @@ void rnic_sq_give_back(struct rnic_sq *sq)
 	smp_store_release(&get_sqe(sq, sq->get - 1)->flags, 0);
 }
 
+/* Return: true if the next entry was posted after rnic_sq_close(). */
+static bool is_past_end(const struct rnic_sq *sq)
+{
+	return sq->closed && sq->get == sq->end;
+}
+
+static u32 count_posted(const struct rnic_sq *sq)
+{
+	u32 n = 0;
+
+	if (!sq->user)
+		return READ_ONCE(sq->put) - sq->get;
+	while (n < sq->size && READ_ONCE(get_sqe(sq, sq->get + n)->flags) & SIW_WQE_VALID)
+		n++;
+	return n;
+}
+
+/**
+ * rnic_sq_close() - take only the work requests that are posted now
+ * @sq:	the ring
+ *
+ * To rnic_sq_pop() and rnic_sq_pending() the ring is empty behind them, until rnic_sq_reopen().
+ *
+ * Context: as for rnic_sq_pop().
+ */
+void rnic_sq_close(struct rnic_sq *sq)
+{
+	if (sq->closed)
+		return;
+	/* The entry taken last is still VALID, but it is no longer posted. */
+	rnic_sq_give_back(sq);
+	sq->end = sq->get + count_posted(sq);
+	sq->closed = true;
+}
+
+/**
+ * rnic_sq_reopen() - undo rnic_sq_close()
+ * @sq:	the ring
+ *
+ * Context: as for rnic_sq_pop().
+ */
+void rnic_sq_reopen(struct rnic_sq *sq)
+{
+	sq->closed = false;
+}
+
 static int convert_user_op(u8 opcode)
 {
 	enum rnic_op op;
@@ -202,6 +248,8 @@ static int pop_user_sqe(struct rnic_sq *sq, struct rnic_wqe *wqe)
  */
 int rnic_sq_pop(struct rnic_sq *sq, struct rnic_wqe *wqe)
 {
+	if (is_past_end(sq))
+		return 0;
 	return sq->user ? pop_user_sqe(sq, wqe) : rnic_sq_pop_kernel(sq, wqe);
 }
 
@@ -219,6 +267,8 @@ bool rnic_sq_pending(struct rnic_sq *sq)
 	rnic_sq_give_back(sq);
 	/* Pairs with the provider's full barrier between setting VALID and reading our entry. */
 	smp_mb();
+	if (is_past_end(sq))
+		return false;
 	if (sq->user)
 		return peek_sqe(sq);
 	return sq->get != READ_ONCE(sq->put);

@@ -36,6 +36,7 @@ void rnic_conn_init(struct rnic_conn *conn, work_func_t look,
 {
 	kref_init(&conn->ref);
 	INIT_WORK(&conn->work, look);
+	WRITE_ONCE(conn->wq, rnic_startup_wq);
 	INIT_DELAYED_WORK(&conn->timer, kick_expired);
 	conn->release = release;
 }
@@ -63,7 +64,7 @@ void rnic_conn_free(struct kref *ref)
 void rnic_conn_kick(struct rnic_conn *conn)
 {
 	rnic_conn_get(conn);
-	if (!queue_work(rnic_startup_wq, &conn->work))
+	if (!queue_work(READ_ONCE(conn->wq), &conn->work))
 		rnic_conn_put(conn);
 }
 
@@ -95,6 +96,22 @@ void rnic_conn_arm(struct rnic_conn *conn, u32 ms)
 	/* Two jiffies later, so that rnic_conn_expired() is true then. */
 	if (mod_delayed_work(rnic_wq, &conn->timer, msecs_to_jiffies(ms) + 2))
 		rnic_conn_put(conn);
+}
+
+/**
+ * rnic_conn_extend() - set the deadline anew after progress
+ * @conn:	connection
+ * @ms:		milliseconds from now
+ * @until:	in jiffies, a bound for all progress; after it the deadline stays
+ *
+ * Context: any.
+ */
+void rnic_conn_extend(struct rnic_conn *conn, u32 ms, unsigned long until)
+{
+	long left = until - jiffies;
+
+	if (left > 0)
+		rnic_conn_arm(conn, min_t(u32, ms, jiffies_to_msecs(left)));
 }
 
 /**

@@ -22,7 +22,8 @@ struct rnic_qp;
  *		armed timer, one of the queue pair, and short ones
  * @release:	called with the last of them, in process context
  * @s:		socket
- * @work:	startup and lingering, in rnic_startup_wq
+ * @work:	startup and lingering
+ * @wq:		its queue: rnic_startup_wq, or rnic_wq from the start of lingering on
  * @timer:	runs @work when @deadline has passed
  * @deadline:	in jiffies, 0 when there is none; no lock
  * @qp:		queue pair, with a reference, while connecting or operating
@@ -39,6 +40,7 @@ struct rnic_conn {
 	void (*release)(struct rnic_conn *conn);
 	struct rnic_sock s;
 	struct work_struct work;
+	struct workqueue_struct *wq;
 	struct delayed_work timer;
 	unsigned long deadline;
 	struct rnic_qp *qp;
@@ -56,6 +58,7 @@ void rnic_conn_free(struct kref *ref);
 void rnic_conn_kick(struct rnic_conn *conn);
 void rnic_conn_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
 void rnic_conn_arm(struct rnic_conn *conn, u32 ms);
+void rnic_conn_extend(struct rnic_conn *conn, u32 ms, unsigned long until);
 void rnic_conn_disarm(struct rnic_conn *conn);
 bool rnic_conn_expired(const struct rnic_conn *conn);
 void rnic_conn_end(struct rnic_conn *conn, struct page *tail, u32 off, u32 len);
