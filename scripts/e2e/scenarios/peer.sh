@@ -17,7 +17,7 @@ peer() {
 
 # Python takes 1.5 s for this under emulation, once for all scenarios.
 export PEER_TESTS=${PEER_TESTS:-$(
-	python3 "$HERE/peer/run.py" --list responder initiator setup frames errors reads fuzz
+	python3 "$HERE/peer/run.py" --list responder initiator setup frames errors late reads fuzz
 )}
 while IFS=$'\t' read -r file test text; do
 	scenario "peer_$test" 60 "$text" -- peer "$file" "$test"
