@@ -82,12 +82,18 @@ def late_over():
 
 @test
 def late_gone():
-    """A peer that closes or resets while its Send waits: the end, at once"""
-    with waiting() as (program, conn), Moves(rx_no_receive=1):
+    """A peer that closes while its Send waits for it; one that resets does not"""
+    with waiting() as (program, conn), Moves(rx_no_receive=0, conn_reset=0):
+        conn.finish()
+        conn.quiet(0.3)
+        program.tell("receive")
+        assert conn.hear_send(1) == b"early"
+        program.expect("DISCONNECTED")
+    with waiting(1000) as (program, conn), Moves(rx_no_receive=1, conn_reset=0):
         conn.finish()
         conn.terminated("1/2/2")
         program.expect("DISCONNECTED")
-    with waiting() as (program, conn), Moves(rx_no_receive=1):
+    with waiting() as (program, conn), Moves(rx_no_receive=0, conn_reset=1):
         conn.reset()
         program.expect("DISCONNECTED")
 

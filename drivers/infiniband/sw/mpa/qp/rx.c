@@ -217,19 +217,19 @@ static void begin_wait(struct rnic_qp *qp)
 
 /*
  * Leave a Send without a receive in TCP's queue, and all that is behind it, so that TCP's window
- * stops the peer (RFC 5041 section 7.1). Do not wait if either side has closed. A kernel consumer
- * that posts a receive wakes the worker. User space posts without a system call, so look again
- * after a quarter of the time that has passed, because that finds the receive soon enough in few
- * looks.
+ * stops the peer (RFC 5041 section 7.1). The Send also waits if the peer has closed behind it, but
+ * not if the consumer has closed. A kernel consumer that posts a receive wakes the worker. User
+ * space posts without a system call, so look again after a quarter of the time that has passed,
+ * because that finds the receive soon enough in few looks.
  *
  * Return: false if the Send may not wait, or has waited long enough.
  */
-static bool may_wait(struct rnic_qp *qp, const struct rnic_sock *s)
+static bool may_wait(struct rnic_qp *qp)
 {
 	struct rnic_rx *rx = &qp->rx;
 	unsigned long waited = rx->rnr ? jiffies - rx->rnr_since : 0;
 
-	if (waited >= rx->rnr_wait || rnic_qp_state(qp) != IB_QPS_RTS || rnic_sock_peer_closed(s)) {
+	if (waited >= rx->rnr_wait || rnic_qp_state(qp) != IB_QPS_RTS) {
 		end_wait(qp);
 		return false;
 	}
@@ -287,7 +287,7 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 	struct payload pl;
 
 	if (!rx->have_rwqe && !take_receive(qp)) {
-		if (may_wait(qp, p->s))
+		if (may_wait(qp))
 			return WIRE_OK;
 		rnic_stat_inc(qp->dev, RNIC_STAT_RX_NO_RECEIVE);
 		return WIRE_DDP_U_NOBUF;
@@ -546,7 +546,8 @@ static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)
 	rnic_sock_consume(s, p.done);
 	if (!rnic_qp_failed(qp) && p.done < RX_BUDGET) {
 		rnic_sock_want(s, mpa->seen + mpa_rx_missing(mpa));
-		qp->rx.eof = rnic_sock_peer_closed(s) && rnic_sock_unread(s) <= mpa->seen;
+		qp->rx.eof = !qp->rx.rnr && rnic_sock_peer_closed(s) &&
+			     rnic_sock_unread(s) <= mpa->seen;
 	}
 	rnic_qp_tell(qp);
 	return !rnic_qp_failed(qp) && p.done >= RX_BUDGET;
