@@ -87,7 +87,7 @@ def late_gone():
         conn.finish()
         conn.quiet(0.3)
         program.tell("receive")
-        assert conn.hear_send(1) == b"early"
+        assert program.expect("received")[2] == b"early".hex()
         program.expect("DISCONNECTED")
     with waiting(1000) as (program, conn), Moves(rx_no_receive=1, conn_reset=0):
         conn.finish()
