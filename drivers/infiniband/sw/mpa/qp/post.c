@@ -107,7 +107,7 @@ int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		}
 	}
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
-	/* Store the receives before reading. Pairs with rnic_qp_flush() and take_receive(). */
+	/* Store the receives before reading. Pairs with rnic_qp_flush() and begin_wait(). */
 	smp_mb();
 	if (READ_ONCE(qp->state) == IB_QPS_ERR || READ_ONCE(qp->rx.rnr))
 		rnic_qp_kick(qp);
