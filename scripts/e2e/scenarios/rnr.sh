@@ -16,6 +16,15 @@ rnr_waits() {
 scenario rnr_late 30 "a Send waits for its receive, and all behind it does" -- \
 	rnr_waits 60000 rnr_late
 scenario rnr_each 40 "each receive is posted after its Send" -- rnr_waits 60000 rnr_each
+scenario rnr_markers 40 "Sends wait for their receives, with Markers and without CRC"
+rnr_markers() {
+	local dev
+	for dev in mpa0 mpa1; do
+		echo 1 >"/sys/class/infiniband/$dev/mpa/markers"
+		echo off >"/sys/class/infiniband/$dev/mpa/crc"
+	done
+	rnr_waits 60000 rnr_late rnr_each
+}
 scenario rnr_doorbell 30 "a Send waits: the next doorbell looks for its receive" -- \
 	rnr_waits 60000 rnr_doorbell
 scenario rnr_srq 40 "an empty shared receive queue stops two streams and ends neither" -- \
@@ -94,7 +103,7 @@ rnr_looks() {
 	[ "$n" = 0 ] || fail "$n looks at an idle connection"
 	hold_one
 	n=$(looks 8)
-	[ "$n" -ge 3 ] && [ "$n" -le 50 ] || fail "$n looks in 8 s"
+	((n >= 3 && n <= 50)) || fail "$n looks in 8 s"
 	kill -USR1 "${PIDS[held]}"
 	reap held 10
 	echo 0 >"$TRACE/events/workqueue/workqueue_execute_start/enable"
