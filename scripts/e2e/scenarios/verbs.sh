@@ -68,6 +68,6 @@ ring_nonsense() {
 
 scenario ring_scribbled 60 "a send ring that changes while it is read"
 ring_scribbled() {
-	verbs scribbled
+	rnr_waits 0 scribbled
 	rping_pair b a "$B4" 1000
 }
