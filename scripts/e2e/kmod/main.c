@@ -388,6 +388,7 @@ static const struct {
 	{ "global", probe_global },
 	{ "spin", probe_spin },
 	{ "blocks", probe_blocks },
+	{ "late", probe_late },
 };
 
 static int run(void)

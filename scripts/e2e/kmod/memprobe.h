@@ -96,5 +96,6 @@ int probe_inval(void);
 int probe_global(void);
 int probe_spin(void);
 int probe_blocks(void);
+int probe_late(void);
 
 #endif

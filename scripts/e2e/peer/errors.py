@@ -9,7 +9,7 @@ from peer import (
     C, PORT, R, READ, REQUEST, RESPONSE, SEND, WRITE, Way, enter, frame, read_request, tagged,
     untagged)
 from device import (
-    ACCEPT, Called, ECHO, Moves, Program, answered, call, listener, listening, opened,
+    ACCEPT, Called, ECHO, Moves, Program, Settings, answered, call, listener, listening, opened,
     serving, test)
 
 
@@ -68,10 +68,10 @@ def terminates():
 @test
 def receives():
     """Without a receive, with one that is too short: nothing is left of the message"""
-    with serving():
+    with serving(), Settings(rnr_wait_ms=0):
         with opened(frame(REQUEST, C, 1, b"n")) as conn:
             conn.say(tagged(WRITE, 0, 0))
-            with Moves(rx_no_receive=1):
+            with Moves(rx_no_receive=1, rx_rnr_waits=0):
                 conn.say(conn.message(b"x"))
                 conn.terminated("1/2/2")
         for last in True, False:

@@ -5,6 +5,8 @@
  *
  *	listen ADDRESS PORT
  *	connect ADDRESS PORT [LETTERS]
+ *	receive		post the receives of all connections that have none
+ *	part		disconnect them all
  *
  * and tells what happens to it, one line an event. What a connection is for is in
  * LETTERS, or in the Private Data of the Request:
@@ -38,6 +40,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,6 +249,14 @@ static void unregister_window(struct conn *c)
 	say("unregistered");
 }
 
+static void post_receives(struct conn *c)
+{
+	uint64_t i;
+
+	for (i = 0; i < RECEIVES; i++)
+		post_recv(c, i);
+}
+
 /* What the connection needs of the device, which is known now. */
 static void equip(struct conn *c)
 {
@@ -255,7 +266,6 @@ static void equip(struct conn *c)
 		.cap = { .max_send_wr = 64, .max_recv_wr = 64,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
-	uint64_t i;
 
 	c->mem = new_memory();
 	c->pd = ibv_alloc_pd(c->id->verbs);
@@ -269,8 +279,8 @@ static void equip(struct conn *c)
 	attr.recv_cq = c->cq;
 	if (rdma_create_qp(c->id, c->pd, &attr))
 		die("create_qp");
-	for (i = 0; i < RECEIVES && !wants(c, 'n'); i++)
-		post_recv(c, i);
+	if (!wants(c, 'n'))
+		post_receives(c);
 }
 
 static void free_conn(struct conn *c)
@@ -582,15 +592,29 @@ static void on_event(struct rdma_cm_event *ev)
 	}
 }
 
+static void command_conns(bool receive)
+{
+	struct conn *c;
+
+	for (c = conns; c; c = c->next) {
+		if (receive && wants(c, 'n'))
+			post_receives(c);
+		else if (!receive)
+			rdma_disconnect(c->id);
+	}
+}
+
 static void on_command(struct rdma_event_channel *events)
 {
 	char line[512], verb[16], address[64], port[16], letters[256] = "";
 
 	if (!fgets(line, sizeof(line), stdin))
 		exit(0);
-	if (sscanf(line, "%15s %63s %15s %255s", verb, address, port, letters) < 3)
+	if (!strcmp(line, "receive\n") || !strcmp(line, "part\n"))
+		command_conns(*line == 'r');
+	else if (sscanf(line, "%15s %63s %15s %255s", verb, address, port, letters) < 3)
 		die("command");
-	if (!strcmp(verb, "listen"))
+	else if (!strcmp(verb, "listen"))
 		listen_on(events, address, port);
 	else
 		connect_to(events, address, port, letters);

@@ -207,7 +207,7 @@ void side_resolve(struct pair *p, struct side *s, int to)
 	cm_expect(s, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
-static void make_srq(struct pair *p, struct side *s, struct ibv_qp_init_attr *qp)
+static void make_srq(struct pair *p, struct side *s)
 {
 	struct ibv_srq_init_attr attr = {
 		.attr = { .max_wr = p->opt.recv_wr, .max_sge = 6 },
@@ -215,7 +215,6 @@ static void make_srq(struct pair *p, struct side *s, struct ibv_qp_init_attr *qp
 
 	s->srq = ibv_create_srq(s->pd, &attr);
 	check(s->srq, "create_srq: %m");
-	qp->srq = s->srq;
 }
 
 void side_make_qp(struct pair *p, struct side *s)
@@ -241,8 +240,9 @@ void side_make_qp(struct pair *p, struct side *s)
 	s->mr = ibv_reg_mr(s->pd, s->mem, MEM_SIZE, IBV_ACCESS_LOCAL_WRITE |
 			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	check(s->mr, "reg_mr: %m");
-	if (p->opt.srq)
-		make_srq(p, s, &attr);
+	if (p->opt.srq && !s->srq)
+		make_srq(p, s);
+	attr.srq = s->srq;
 	attr.send_cq = s->cq;
 	attr.recv_cq = s->cq;
 	check(!rdma_create_qp(s->id, s->pd, &attr), "create_qp: %m");

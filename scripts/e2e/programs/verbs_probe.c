@@ -8,8 +8,9 @@ int main(int argc, char **argv)
 {
 	static const struct test *const groups[] = {
 		data_tests, watch_tests, queue_tests, error_tests, ring_tests,
+		rnr_tests,
 	};
-	struct test all[64] = { 0 };
+	struct test all[96] = { 0 };
 	size_t i, n = 0;
 	const struct test *t;
 

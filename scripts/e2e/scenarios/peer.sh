@@ -18,7 +18,7 @@ peer() {
 # Python takes 1.5 s for this under emulation, once for all scenarios.
 export PEER_TESTS=${PEER_TESTS:-$(
 	python3 "$HERE/peer/run.py" --list responder initiator setup frames errors terminates \
-		reads answers closing fuzz
+		reads answers closing late fuzz
 )}
 while IFS=$'\t' read -r file test text; do
 	scenario "peer_$test" 60 "$text" -- peer "$file" "$test"

@@ -49,9 +49,12 @@ scenarios queue 40 queues verbs \
 scenarios error 30 errors verbs \
 	write_past_end:newer write_before write_no_right write_stale write_gone write_other_pd \
 	write_qp_forbids read_past_end read_before read_no_right read_stale read_gone \
-	read_other_pd read_qp_forbids second_read behind_a_read send_no_recv send_too_long \
-	send_to_read_only local_bad_lkey local_behind local_gone local_past_end local_read_sink \
+	read_other_pd read_qp_forbids second_read behind_a_read send_too_long send_to_read_only \
+	local_bad_lkey local_behind local_gone local_past_end local_read_sink \
 	refused_posts refused_regions
+
+scenario error_send_no_recv 30 "errors: send no recv, at once with rnr_wait_ms 0" -- \
+	rnr_waits 0 send_no_recv
 
 # verbs_ring.c spoils ten entries, each in its own way.
 scenario ring_nonsense 60 "a send ring with nonsense in it: an error, and it is counted"
@@ -65,6 +68,6 @@ ring_nonsense() {
 
 scenario ring_scribbled 60 "a send ring that changes while it is read"
 ring_scribbled() {
-	verbs scribbled
+	rnr_waits 0 scribbled
 	rping_pair b a "$B4" 1000
 }

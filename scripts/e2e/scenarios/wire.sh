@@ -89,6 +89,8 @@ compare_terminates() {
 # access rights are RDMAP's in both cases.
 scenario wire_terminates 60 "each error is named on the wire as RFC 5040 and 5041 say" wire
 wire_terminates() {
+	dirty
+	[ "$TYPE" = siw ] || echo 0 >/sys/class/infiniband/mpa1/mpa/rnr_wait_ms
 	capture a va
 	terminates write_stale 1/1/0 0/1/0
 	terminates write_past_end 1/1/1 0/1/1

@@ -57,6 +57,8 @@ static int put_data_path(struct sk_buff *msg, const struct rnic_qp *qp, const st
 		{ "bulk", qp->bulk },
 		{ "unread", rnic_sock_unread(s) },
 		{ "partial", qp->rx.mpa.seen },
+		{ "rnr", qp->rx.rnr },
+		{ "receives", qp->rx.receives },
 	};
 	int i;
 

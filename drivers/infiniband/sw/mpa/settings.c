@@ -301,6 +301,27 @@ static ssize_t coalesce_store(struct device *device,
 }
 static DEVICE_ATTR_RW(coalesce);
 
+static ssize_t rnr_wait_ms_show(struct device *device,
+				struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(get_settings(device)->rnr_wait_ms));
+}
+
+static ssize_t rnr_wait_ms_store(struct device *device,
+				 struct device_attribute *attr,
+				 const char *buf, size_t count)
+{
+	u32 val;
+	int ret = parse_number(buf, 0, 600000, &val);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(get_settings(device)->rnr_wait_ms, val);
+	return count;
+}
+static DEVICE_ATTR_RW(rnr_wait_ms);
+
 static struct attribute *settings_attrs[] = {
 	&dev_attr_crc.attr,
 	&dev_attr_markers.attr,
@@ -313,6 +334,7 @@ static struct attribute *settings_attrs[] = {
 	&dev_attr_keepalive_s.attr,
 	&dev_attr_max_pending.attr,
 	&dev_attr_coalesce.attr,
+	&dev_attr_rnr_wait_ms.attr,
 	NULL
 };
 
@@ -337,5 +359,6 @@ void rnic_settings_init(struct rnic_settings *set)
 		.close_timeout_ms = 60000,
 		.max_pending = 1024,
 		.coalesce = true,
+		.rnr_wait_ms = 5000,
 	};
 }

@@ -91,10 +91,11 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	init_completion(&qp->idle);
 	spin_lock_init(&qp->lock);
 	INIT_LIST_HEAD(&qp->startups);
+	INIT_LIST_HEAD(&qp->waiter);
 	spin_lock_init(&qp->sq_lock);
 	spin_lock_init(&qp->rq_lock);
 	INIT_WORK(&qp->work, rnic_qp_work);
-	INIT_DELAYED_WORK(&qp->reflush, rnic_qp_reflush);
+	INIT_DELAYED_WORK(&qp->again, rnic_qp_again);
 	tasklet_setup(&qp->soft, rnic_post_soft);
 	compat_hrtimer_setup(&qp->hold, rnic_hold_over, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
@@ -193,7 +194,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rnic_qp_move(qp, RNIC_MOVE_DESTROY);
 	spin_unlock_bh(&qp->lock);
 	cancel_work_sync(&qp->work);
-	cancel_delayed_work_sync(&qp->reflush);
+	cancel_delayed_work_sync(&qp->again);
 	tasklet_kill(&qp->soft);
 	cancel_work_sync(&qp->work);
 	rnic_cq_forget(qp->scq, ibqp);

@@ -68,6 +68,7 @@ enum rnic_obj {
  * @max_pending:	maximum of startups that wait for the peer, and of those that wait for their
  *			program, 1 to 65536
  * @coalesce:		small messages of a stream may be held for a moment to share a segment
+ * @rnr_wait_ms:	time that a Send waits for its receive, 0 to 600000
  *
  * Written through sysfs at any time, by field; read with READ_ONCE(). A connection copies the
  * other values once, at its start.
@@ -84,6 +85,7 @@ struct rnic_settings {
 	s32 keepalive_s;
 	u32 max_pending;
 	bool coalesce;
+	u32 rnr_wait_ms;
 };
 
 /* Number of hash values of sources. A hash needs no memory for each source. */

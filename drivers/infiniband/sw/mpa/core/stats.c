@@ -63,6 +63,7 @@ static const struct rdma_stat_desc stat_descs[] = {
 	[RNIC_STAT_RX_FRAMING_ERRORS]	= { .name = "rx_framing_errors" },
 	[RNIC_STAT_RX_HEADER_ERRORS]	= { .name = "rx_header_errors" },
 	[RNIC_STAT_RX_ACCESS_ERRORS]	= { .name = "rx_access_errors" },
+	[RNIC_STAT_RX_RNR_WAITS]	= { .name = "rx_rnr_waits" },
 	[RNIC_STAT_RX_NO_RECEIVE]	= { .name = "rx_no_receive" },
 	[RNIC_STAT_STARTUPS_OK]		= { .name = "startups_ok" },
 	[RNIC_STAT_STARTUPS_FAILED]	= { .name = "startups_failed" },

@@ -25,7 +25,8 @@
  * @RNIC_STAT_RX_FRAMING_ERRORS: FPDUs with wrong length or Marker
  * @RNIC_STAT_RX_HEADER_ERRORS: DDP or RDMAP headers refused
  * @RNIC_STAT_RX_ACCESS_ERRORS: accesses refused to the peer: STag, bounds, rights or PD
- * @RNIC_STAT_RX_NO_RECEIVE: Sends that found no receive posted
+ * @RNIC_STAT_RX_RNR_WAITS: Sends that had to wait for a receive
+ * @RNIC_STAT_RX_NO_RECEIVE: Sends that found no receive in time
  * @RNIC_STAT_STARTUPS_OK: connections that reached RDMA mode
  * @RNIC_STAT_STARTUPS_FAILED: startups that ended in an error
  * @RNIC_STAT_STARTUPS_TIMEOUT: startups whose deadline passed
@@ -61,6 +62,7 @@ enum rnic_stat {
 	RNIC_STAT_RX_FRAMING_ERRORS,
 	RNIC_STAT_RX_HEADER_ERRORS,
 	RNIC_STAT_RX_ACCESS_ERRORS,
+	RNIC_STAT_RX_RNR_WAITS,
 	RNIC_STAT_RX_NO_RECEIVE,
 	RNIC_STAT_STARTUPS_OK,
 	RNIC_STAT_STARTUPS_FAILED,

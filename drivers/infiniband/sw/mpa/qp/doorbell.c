@@ -28,7 +28,7 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 			rnic_pace_rung(&qp->tx.pace);
 			/* In SQD the worker waits until all is sent. */
 			kick = rnic_bulk_doorbell(qp, &conn->s) || rnic_qp_failed(qp) ||
-			       rnic_qp_state(qp) != IB_QPS_RTS;
+			       rnic_qp_state(qp) != IB_QPS_RTS || qp->rx.rnr;
 			kick |= rnic_receive_backlog(qp, conn);
 		}
 		rnic_sock_unlock(&conn->s);

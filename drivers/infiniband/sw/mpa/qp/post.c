@@ -108,7 +108,8 @@ void rnic_qp_close_sends(struct rnic_qp *qp)
  * @wr:		list of work requests
  * @bad_wr:	set to the first one that was not posted
  *
- * Wakes the worker of a queue pair in the error state, which flushes the receives.
+ * Wakes the worker of a queue pair in the error state, which flushes the receives, and of one with
+ * a Send that waits for a receive.
  *
  * Return: 0 or a negative errno.
  */
@@ -131,9 +132,9 @@ int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		}
 	}
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
-	/* Store the receives before reading the state. Pairs with rnic_qp_flush(). */
+	/* Store the receives before reading. Pairs with rnic_qp_flush() and begin_wait(). */
 	smp_mb();
-	if (READ_ONCE(qp->state) == IB_QPS_ERR)
+	if (READ_ONCE(qp->state) == IB_QPS_ERR || READ_ONCE(qp->rx.rnr))
 		rnic_qp_kick(qp);
 	return ret;
 }

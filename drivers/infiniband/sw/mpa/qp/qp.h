@@ -137,6 +137,10 @@ struct rnic_tx {
  * @rwqe:	receive of the message being received
  * @have_rwqe:	@rwqe was taken
  * @sgl:	position in @rwqe
+ * @receives:	receives taken
+ * @rnr:	the current FPDU is verified and begins a Send, which waits for a receive
+ * @rnr_since:	time in jiffies when that began
+ * @rnr_wait:	longest time of it, in jiffies
  * @eof:	the peer's FIN was reached
  */
 struct rnic_rx {
@@ -148,6 +152,10 @@ struct rnic_rx {
 	struct rnic_rwqe rwqe;
 	bool have_rwqe;
 	struct rnic_sgl sgl;
+	u32 receives;
+	bool rnr;
+	unsigned long rnr_since;
+	unsigned long rnr_wait;
 	bool eof;
 };
 
@@ -172,12 +180,14 @@ struct rnic_rx {
  * @hold:	timer that sends the held bytes (@tx.held)
  * @soft:	tasklet that sends for a kernel consumer if a wake-up of the worker does not pay
  * @posts:	number of calls by which kernel consumers posted sends, under @sq_lock
- * @reflush:	wakes the worker of a user's queue pair in error, because receives are
- *		posted there without a doorbell
- * @active:	time in jiffies when @reflush last found a receive, or the last system call
+ * @again:	wakes the worker to look for receives, because user space posts them without a
+ *		doorbell: of a queue pair in error, or while a Send waits
+ * @active:	time in jiffies when a queue pair in error last had a receive to flush, or of the
+ *		last system call
  * @scq:	CQ of the send queue
  * @rcq:	CQ of the receive queue
  * @srq:	shared receive queue, or NULL
+ * @waiter:	entry in the list of queue pairs that wait for a receive of @srq
  * @sq_lock:	serialises kernel producers of @sq; interrupts off
  * @rq_lock:	serialises kernel producers of @rq; interrupts off
  * @sq:		send queue
@@ -219,11 +229,12 @@ struct rnic_qp {
 	struct hrtimer hold;
 	struct tasklet_struct soft;
 	u32 posts;
-	struct delayed_work reflush;
+	struct delayed_work again;
 	unsigned long active;
 	struct rnic_cq *scq;
 	struct rnic_cq *rcq;
 	struct rnic_srq *srq;
+	struct list_head waiter;
 	spinlock_t sq_lock; /* see above */
 	spinlock_t rq_lock; /* see above */
 	struct rnic_sq sq;
@@ -297,7 +308,7 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_conn *conn, const struct mpa_
 
 /* worker.c */
 void rnic_qp_work(struct work_struct *work);
-void rnic_qp_reflush(struct work_struct *work);
+void rnic_qp_again(struct work_struct *work);
 void rnic_qp_look(struct rnic_qp *qp);
 
 /* softirq.c */

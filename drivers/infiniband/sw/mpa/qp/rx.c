@@ -20,11 +20,15 @@
  * the rest of the next FPDU is there, because the pass tells it how many bytes are missing.
  * The next pass continues behind the rx->mpa.seen bytes of that FPDU that are verified.
  *
+ * A Send that finds no receive stays in the receive queue for a while (may_wait()). The next pass
+ * begins with it.
+ *
  * A handler returns an enum wire_err. rnic_qp_fail_peer() counts it and ends the connection with a
  * Terminate. No later FPDU is handled (ERR-09); the connection drops its bytes.
  */
 
 #include "core/dev.h"
+#include "core/wq.h"
 #include "mem/mr.h"
 #include "qp/priv.h"
 #include "qp/srq.h"
@@ -173,20 +177,65 @@ static void fail_receive(struct rnic_qp *qp, enum ib_wc_status status)
 	rnic_recv_complete(qp, status, 0, 0, false, true);
 }
 
+static void end_wait(struct rnic_qp *qp)
+{
+	if (!qp->rx.rnr)
+		return;
+	WRITE_ONCE(qp->rx.rnr, false);
+	cancel_delayed_work(&qp->again);
+}
+
 static bool take_receive(struct rnic_qp *qp)
 {
 	struct rnic_rx *rx = &qp->rx;
 	int ret;
 
-	ret = qp->srq ? rnic_srq_pop(qp->srq, &rx->rwqe) : rnic_rq_pop(&qp->rq, &rx->rwqe);
+	ret = qp->srq ? rnic_srq_pop(qp, &rx->rwqe) : rnic_rq_pop(&qp->rq, &rx->rwqe);
 	if (!ret)
 		return false;
+	end_wait(qp);
+	rx->receives++;
 	rx->have_rwqe = true;
 	if (ret < 0) {
 		fail_receive(qp, IB_WC_LOC_QP_OP_ERR);
 		return false;
 	}
 	rnic_sgl_init(&rx->sgl, rx->rwqe.sge, rx->rwqe.num_sge, rx->rwqe.len);
+	return true;
+}
+
+static void begin_wait(struct rnic_qp *qp)
+{
+	qp->rx.rnr_since = jiffies;
+	WRITE_ONCE(qp->rx.rnr, true);
+	rnic_stat_inc(qp->dev, RNIC_STAT_RX_RNR_WAITS);
+	/* Store @rnr before looking once more. Pairs with rnic_post_recv(). */
+	smp_mb();
+	if (!qp->srq && rnic_rq_has(&qp->rq, 1))
+		rnic_qp_kick(qp);
+}
+
+/*
+ * Leave a Send without a receive in TCP's queue, and all that is behind it, so that TCP's window
+ * stops the peer (RFC 5041 section 7.1). The Send also waits if the peer has closed behind it, but
+ * not if the consumer has closed. A kernel consumer that posts a receive wakes the worker. User
+ * space posts without a system call, so look again after a quarter of the time that has passed,
+ * because that finds the receive soon enough in few looks.
+ *
+ * Return: false if the Send may not wait, or has waited long enough.
+ */
+static bool may_wait(struct rnic_qp *qp)
+{
+	struct rnic_rx *rx = &qp->rx;
+	unsigned long waited = rx->rnr ? jiffies - rx->rnr_since : 0;
+
+	if (waited >= rx->rnr_wait || rnic_qp_state(qp) != IB_QPS_RTS) {
+		end_wait(qp);
+		return false;
+	}
+	if (!rx->rnr)
+		begin_wait(qp);
+	mod_delayed_work(rnic_wq, &qp->again, clamp(waited / 4, 1UL, rx->rnr_wait - waited));
 	return true;
 }
 
@@ -230,7 +279,7 @@ static int place_send(struct rnic_qp *qp, u32 n, struct payload *pl)
 	return ret;
 }
 
-/* Place a segment of a Send in the oldest receive. */
+/* Place a segment of a Send in the oldest receive, or set @rnr and leave it for later. */
 static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 {
 	struct rnic_qp *qp = p->qp;
@@ -238,6 +287,8 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 	struct payload pl;
 
 	if (!rx->have_rwqe && !take_receive(qp)) {
+		if (may_wait(qp))
+			return WIRE_OK;
 		rnic_stat_inc(qp->dev, RNIC_STAT_RX_NO_RECEIVE);
 		return WIRE_DDP_U_NOBUF;
 	}
@@ -379,7 +430,8 @@ static bool is_rtr_send(const struct rnic_rx *rx, const struct ddp_seg *seg)
 
 static enum wire_err handle_segment(struct pass *p, const struct ddp_seg *seg)
 {
-	trace_rnic_fpdu_received(&p->qp->ibqp, seg);
+	if (!p->qp->rx.rnr)
+		trace_rnic_fpdu_received(&p->qp->ibqp, seg);
 	switch (seg->opcode) {
 	case RDMAP_WRITE:
 		return rx_write(p, seg);
@@ -409,7 +461,7 @@ static enum wire_err rx_fpdu(struct pass *p)
 		err = ddp_rx_check(&rx->ddp, seg);
 	if (!err)
 		err = handle_segment(p, seg);
-	if (err)
+	if (err || rx->rnr)
 		return err;
 	ddp_rx_accept(&rx->ddp, seg);
 	rx->first = false;
@@ -464,7 +516,10 @@ static void finish_fpdu(struct pass *p)
 	}
 }
 
-/* Handle FPDU after FPDU until no whole one is left, one fails, or RX_BUDGET is used up. */
+/*
+ * Handle FPDU after FPDU until no whole one is left, one fails or must wait, or RX_BUDGET is used
+ * up. One that waits is verified already.
+ */
 static void handle_fpdus(struct pass *p)
 {
 	struct rnic_qp *qp = p->qp;
@@ -473,13 +528,13 @@ static void handle_fpdus(struct pass *p)
 	enum wire_err err;
 
 	while (p->done < RX_BUDGET) {
-		verdict = pull_fpdu(p);
+		verdict = qp->rx.rnr ? MPA_RX_FPDU : pull_fpdu(p);
 		if (verdict == MPA_RX_MORE)
 			return;
 		err = verdict == MPA_RX_FAILED ? mpa->failed : rx_fpdu(p);
 		if (err)
 			rnic_qp_fail_peer(qp, err, mpa->hdr, mpa->hdr_len, mpa->ulpdu_len);
-		if (rnic_qp_failed(qp))
+		if (rnic_qp_failed(qp) || qp->rx.rnr)
 			return;
 		finish_fpdu(p);
 	}
@@ -497,7 +552,8 @@ static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)
 	rnic_sock_consume(s, p.done);
 	if (!rnic_qp_failed(qp) && p.done < RX_BUDGET) {
 		rnic_sock_want(s, mpa->seen + mpa_rx_missing(mpa));
-		qp->rx.eof = rnic_sock_peer_closed(s) && rnic_sock_unread(s) <= mpa->seen;
+		qp->rx.eof = !qp->rx.rnr && rnic_sock_peer_closed(s) &&
+			     rnic_sock_unread(s) <= mpa->seen;
 	}
 	rnic_qp_tell(qp);
 	return !rnic_qp_failed(qp) && p.done >= RX_BUDGET;

@@ -4,8 +4,13 @@
  *
  * An SRQ outlives the queue pairs that use it, because ib_core destroys it after them. Its lock
  * serialises the producers (kernel consumers that post) and the consumers (queue pairs that pop).
+ *
+ * A queue pair that finds the SRQ empty becomes a waiter. A post wakes the first waiter, and one
+ * that takes a receive wakes the next if there are more. User space posts without a system call, so
+ * each waiter also looks again by its own timer (rx.c).
  */
 #include "core/dev.h"
+#include "qp/qp.h"
 #include "qp/srq.h"
 
 /* Caller holds the lock. The event is raised once per arming. */
@@ -30,9 +35,21 @@ static void raise_limit_event(struct ib_srq *ibsrq)
 		ibsrq->event_handler(&event, ibsrq->srq_context);
 }
 
+/* Caller holds the lock. */
+static void wake_waiter(struct rnic_srq *srq)
+{
+	struct rnic_qp *qp = list_first_entry_or_null(&srq->waiters, struct rnic_qp, waiter);
+
+	lockdep_assert_held(&srq->lock);
+	if (!qp || !rnic_rq_has(&srq->rq, 1))
+		return;
+	list_del_init(&qp->waiter);
+	rnic_qp_kick(qp);
+}
+
 /**
  * rnic_srq_pop() - take the next receive of an SRQ
- * @srq:	the SRQ
+ * @qp:		queue pair that takes it; becomes a waiter if there is none
  * @rwqe:	set to a private copy
  *
  * May raise IB_EVENT_SRQ_LIMIT_REACHED.
@@ -40,8 +57,9 @@ static void raise_limit_event(struct ib_srq *ibsrq)
  * Context: any.
  * Return: as rnic_rq_pop().
  */
-int rnic_srq_pop(struct rnic_srq *srq, struct rnic_rwqe *rwqe)
+int rnic_srq_pop(struct rnic_qp *qp, struct rnic_rwqe *rwqe)
 {
+	struct rnic_srq *srq = qp->srq;
 	unsigned long flags;
 	bool low;
 	int ret;
@@ -49,10 +67,32 @@ int rnic_srq_pop(struct rnic_srq *srq, struct rnic_rwqe *rwqe)
 	spin_lock_irqsave(&srq->lock, flags);
 	ret = rnic_rq_pop(&srq->rq, rwqe);
 	low = ret && take_limit(srq);
+	if (ret)
+		list_del_init(&qp->waiter);
+	else if (list_empty(&qp->waiter))
+		list_add_tail(&qp->waiter, &srq->waiters);
+	wake_waiter(srq);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (low)
 		raise_limit_event(&srq->ibsrq);
 	return ret;
+}
+
+/**
+ * rnic_srq_leave() - end a queue pair's wait for a receive
+ * @qp:	queue pair that takes no more receives
+ *
+ * Context: any.
+ */
+void rnic_srq_leave(struct rnic_qp *qp)
+{
+	struct rnic_srq *srq = qp->srq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	list_del_init(&qp->waiter);
+	wake_waiter(srq);
+	spin_unlock_irqrestore(&srq->lock, flags);
 }
 
 /**
@@ -80,6 +120,7 @@ int rnic_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		return -ENOMEM;
 
 	spin_lock_init(&srq->lock);
+	INIT_LIST_HEAD(&srq->waiters);
 	ret = rnic_rq_init(&srq->rq, attr->max_wr, uctx);
 	if (ret) {
 		rnic_dev_uncharge(dev, RNIC_OBJ_SRQ);
@@ -187,6 +228,7 @@ int rnic_srq_post_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			break;
 		}
 	}
+	wake_waiter(srq);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	return ret;
 }

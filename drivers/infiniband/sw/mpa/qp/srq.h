@@ -10,6 +10,8 @@
 
 #include "ring/ring.h"
 
+struct rnic_qp;
+
 /**
  * struct rnic_srq - a shared receive queue
  * @ibsrq:	what ib_core sees; allocated and freed by it
@@ -19,6 +21,7 @@
  * @max_wr:	work requests granted
  * @max_sge:	SGEs granted
  * @limit:	number of receives below which the limit event is raised; 0 if not armed
+ * @waiters:	queue pairs with a Send that waits for a receive, by rnic_qp.waiter
  */
 struct rnic_srq {
 	struct ib_srq ibsrq;
@@ -27,6 +30,7 @@ struct rnic_srq {
 	u32 max_wr;
 	u32 max_sge;
 	u32 limit;
+	struct list_head waiters;
 };
 
 /**
@@ -40,7 +44,8 @@ static inline struct rnic_srq *rnic_srq(struct ib_srq *ibsrq)
 	return container_of(ibsrq, struct rnic_srq, ibsrq);
 }
 
-int rnic_srq_pop(struct rnic_srq *srq, struct rnic_rwqe *rwqe);
+int rnic_srq_pop(struct rnic_qp *qp, struct rnic_rwqe *rwqe);
+void rnic_srq_leave(struct rnic_qp *qp);
 
 /* ib_device_ops */
 int rnic_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,

@@ -23,6 +23,7 @@
 #include "core/wq.h"
 #include "qp/cq.h"
 #include "qp/priv.h"
+#include "qp/srq.h"
 #include "qp/trace.h"
 #include "tcp/stream.h"
 
@@ -167,6 +168,8 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 	trace_rnic_close(&qp->ibqp, rnic_qp_failed(qp), qp->event >= 0,
 			 qp->parted || rnic_qp_state(qp) == IB_QPS_ERR);
 	rnic_bulk_stop(qp);
+	if (qp->srq)
+		rnic_srq_leave(qp);
 	conn->last_words = qp->tx.term_due;
 	rnic_tx_finish(qp, &conn->s);
 	spin_lock_bh(&qp->lock);
@@ -177,10 +180,10 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 	spin_unlock_bh(&qp->lock);
 }
 
-/* delayed_work of a user's queue pair in error: wake the worker to look for receives. */
-void rnic_qp_reflush(struct work_struct *work)
+/* rnic_qp.again: wake the worker to look for receives. */
+void rnic_qp_again(struct work_struct *work)
 {
-	rnic_qp_kick(container_of(work, struct rnic_qp, reflush.work));
+	rnic_qp_kick(container_of(work, struct rnic_qp, again.work));
 }
 
 /*
@@ -201,7 +204,7 @@ static void flush_queues(struct rnic_qp *qp)
 		WRITE_ONCE(qp->active, jiffies);
 	idle = jiffies - READ_ONCE(qp->active);
 	if (idle < REFLUSH_MAX)
-		queue_delayed_work(rnic_wq, &qp->reflush, max(idle, 1UL));
+		mod_delayed_work(rnic_wq, &qp->again, max(idle, 1UL));
 }
 
 /* Socket not locked. Drops the queue pair's reference to @conn. */

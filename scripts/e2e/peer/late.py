@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Sends for which no receive is posted: they wait in TCP's queue for one."""
+import contextlib
+import socket
+import time
+
+from peer import C, REQUEST, RESPONSE, SEND, WRITE, frame, now, read_request, tagged
+from device import Moves, Settings, opened, serving, test
+
+NOT_YET = frame(REQUEST, C, 1, b"ne")
+
+
+@contextlib.contextmanager
+def waiting(ms=60000):
+    """A connection whose first Send waits for a receive"""
+    with serving() as program, Settings(rnr_wait_ms=ms):
+        with opened(NOT_YET) as conn:
+            with Moves(rx_rnr_waits=1):
+                conn.say(conn.message(b"early"))
+            yield program, conn
+
+
+@test
+def late():
+    """A receive that comes late: what waited for it is carried out, in order"""
+    with waiting() as (program, conn), Moves(rx_no_receive=0, rx_send=2):
+        conn.say(tagged(WRITE, conn.stag, conn.at, b"x" * 9))
+        conn.say(read_request(1, (77, 1000), 9, (conn.stag, conn.at)))
+        conn.say(conn.message(bytes(5000), last=False), 999)
+        conn.msn -= 1
+        conn.say(conn.message(b"end", mo=5000))
+        conn.quiet(0.3)
+        program.tell("receive")
+        read, echo = sorted((conn.hear(), conn.hear()), key=lambda s: s.opcode)
+        assert (read.opcode, read.stag, read.to, read.data) == (RESPONSE, 77, 1000, b"x" * 9)
+        assert (echo.opcode, echo.msn, echo.data) == (SEND, 1, b"early")
+        assert conn.hear_send(2) == bytes(5000) + b"end"
+        conn.finish()
+        program.expect("DISCONNECTED")
+
+
+@test
+def late_window():
+    """While a Send waits TCP's window holds us; then nothing is lost (RFC 5041 section 7.1)"""
+    with waiting() as (program, conn):
+        data, sent = bytes(16384), 0
+        conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+        conn.sock.setblocking(False)
+        octets = b""
+        while True:
+            octets = octets or conn.build(conn.message(data))
+            try:
+                n = conn.sock.send(octets)
+                sent, octets, since = sent + n, octets[n:], now()
+            except BlockingIOError:
+                if now() - since > 1:
+                    break
+                time.sleep(0.01)
+            assert sent < 16 << 20, "nothing holds us"
+        conn.sock.setblocking(True)
+        print(sent, "bytes went", flush=True)
+        program.tell("receive")
+        assert conn.hear_send(1) == b"early"
+        for msn in range(2, conn.msn):
+            assert conn.hear_send(msn) == data
+        conn.sock.sendall(octets)
+        assert conn.hear_send(conn.msn) == data
+        conn.finish()
+        program.expect("DISCONNECTED")
+
+
+@test
+def late_over():
+    """No receive in the time of the setting: Terminate 1/2/2, which says so"""
+    with waiting(1000) as (program, conn), Moves(rx_no_receive=1, rx_header_errors=1):
+        start = now()
+        conn.say(conn.message(b"behind it"))
+        conn.terminated("1/2/2")
+        assert 0.8 < now() - start, "too early"
+        program.expect("DISCONNECTED")
+
+
+@test
+def late_gone():
+    """A peer that closes while its Send waits for it; one that resets does not"""
+    with waiting() as (program, conn), Moves(rx_no_receive=0, conn_reset=0):
+        conn.finish()
+        conn.quiet(0.3)
+        program.tell("receive")
+        program.expect("DISCONNECTED")
+        assert program.freed() == (0, len("early")), "it was not placed"
+    with waiting(1000) as (program, conn), Moves(rx_no_receive=1, conn_reset=0):
+        conn.finish()
+        conn.terminated("1/2/2")
+        program.expect("DISCONNECTED")
+    with waiting() as (program, conn), Moves(rx_no_receive=0, conn_reset=1):
+        conn.reset()
+        program.expect("DISCONNECTED")
+
+
+@test
+def late_parted():
+    """The program closes while a Send waits: the end, at once"""
+    with waiting() as (program, conn):
+        program.tell("part")
+        conn.terminated("1/2/2")
+        program.expect("DISCONNECTED")
