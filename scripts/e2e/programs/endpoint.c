@@ -16,6 +16,7 @@
  *	x	reject; w: never answer; d: disconnect as soon as the connection stands
  *	u	the window is a region of its own, which goes when a message arrives
  *	q	send 32 messages of 16384 bytes as soon as it stands, and disconnect
+ *	r	read 2 times 100 bytes of the peer's into the window as soon as it stands
  *	b	its queue pair is broken before it accepts, or while it connects
  *	B	its queue pair is broken when it has just accepted; p: before it connects
  *
@@ -48,6 +49,7 @@
 #define GUARD		4096	/* bytes before and behind the region */
 #define GUARD_BYTE	0x5a
 #define HELLO		99
+#define READ_SIZE	100
 
 struct window {
 	uint32_t stag;
@@ -155,6 +157,24 @@ static void post_send(struct conn *c, uint64_t slot, const void *data, uint32_t 
 	memcpy(from, data, len);
 	if (ibv_post_send(c->id->qp, &wr, &bad))
 		say("unsent");
+}
+
+/* The peer has no memory, so it does not matter what is named. */
+static void post_read(struct conn *c, int slot)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)c->mem + WINDOW + slot * READ_SIZE,
+		.length = READ_SIZE,
+		.lkey = c->mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = 1000 + slot, .sg_list = &sge, .num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { .remote_addr = 0x1000, .rkey = 0x1001 },
+	}, *bad;
+
+	if (ibv_post_send(c->id->qp, &wr, &bad))
+		die("post_read");
 }
 
 static struct conn *new_conn(struct rdma_cm_id *id, const void *letters, size_t len)
@@ -383,6 +403,10 @@ static void on_established(struct conn *c)
 	if (wants(c, 'h')) {
 		post_send(c, HELLO, "hello", 5);
 		say("posted");
+	}
+	if (wants(c, 'r')) {
+		post_read(c, 0);
+		post_read(c, 1);
 	}
 	if (wants(c, 'd'))
 		rdma_disconnect(c->id);
