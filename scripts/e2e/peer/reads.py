@@ -115,7 +115,7 @@ def token(conn):
 
 @test
 def sinks():
-    """A Read shows no key and no address of its sink, but a token of the connection (RSEC-22)"""
+    """A Read shows no key and no address of its sink, but a token of the connection"""
     tokens = set()
     with serving() as program:
         with opened(READS) as conn, Moves(rx_read_response=2):
