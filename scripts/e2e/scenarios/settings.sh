@@ -36,6 +36,7 @@ settings() {
 	setting_takes request_timeout_ms 100 20000 -- 99 -1 x
 	setting_takes max_pending 1 100 -- -1 x
 	setting_takes coalesce 0 1 -- 2 -1 x
+	setting_takes shares 1 65536 -- 0 65537 x
 }
 
 scenario revision_1 20 "rping with MPA revision 1 on either side, and with CRC off"

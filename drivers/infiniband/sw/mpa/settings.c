@@ -280,6 +280,25 @@ static ssize_t coalesce_store(struct device *device,
 }
 static DEVICE_ATTR_RW(coalesce);
 
+static ssize_t shares_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(get_settings(device)->shares));
+}
+
+static ssize_t shares_store(struct device *device, struct device_attribute *attr,
+			    const char *buf, size_t count)
+{
+	u32 val;
+	int ret = parse_number(buf, 1, 65536, &val);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(get_settings(device)->shares, val);
+	return count;
+}
+static DEVICE_ATTR_RW(shares);
+
 static struct attribute *settings_attrs[] = {
 	&dev_attr_crc.attr,
 	&dev_attr_markers.attr,
@@ -291,6 +310,7 @@ static struct attribute *settings_attrs[] = {
 	&dev_attr_keepalive_s.attr,
 	&dev_attr_max_pending.attr,
 	&dev_attr_coalesce.attr,
+	&dev_attr_shares.attr,
 	NULL
 };
 
@@ -314,5 +334,6 @@ void rnic_settings_init(struct rnic_settings *set)
 		.request_timeout_ms = 2000,
 		.max_pending = 1024,
 		.coalesce = true,
+		.shares = 8,
 	};
 }

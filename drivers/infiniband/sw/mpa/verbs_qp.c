@@ -137,7 +137,7 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 	ret = check_init_attr(attr);
 	if (ret)
 		return ret;
-	if (!rnic_dev_charge(dev, RNIC_OBJ_QP))
+	if (!rnic_dev_charge(dev, RNIC_OBJ_QP, rnic_pd_share(ibqp->pd)))
 		return -ENOMEM;
 	init_fields(qp, attr);
 	ret = make_rings(qp, &attr->cap, attr->sq_sig_type == IB_SIGNAL_ALL_WR, uctx);
@@ -153,7 +153,7 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 err_rings:
 	free_rings(qp);
 err_charge:
-	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
+	rnic_dev_uncharge(dev, RNIC_OBJ_QP, rnic_pd_share(ibqp->pd));
 	return ret < 0 ? ret : -ENOMEM;
 }
 
@@ -199,7 +199,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rnic_cq_forget(qp->scq, ibqp);
 	rnic_cq_forget(qp->rcq, ibqp);
 	free_rings(qp);
-	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
+	rnic_dev_uncharge(dev, RNIC_OBJ_QP, rnic_pd_share(ibqp->pd));
 	return 0;
 }
 
