@@ -305,8 +305,9 @@ static int number(const char *name)
 static void share_inherited(void)
 {
 	struct ibv_context *verbs = open_device("mpa0");
+	int uid = number("USER_ID");
 
-	check(!setresuid(number("UID_A"), number("UID_A"), number("UID_A")), "setresuid: %m");
+	check(!setresuid(uid, uid, uid), "setresuid: %m");
 	take_share(verbs);
 }
 
@@ -324,7 +325,7 @@ static void map_uids(pid_t pid)
 /* A user with many uids, as containers without root have them, and as one of those */
 static void share_namespace(void)
 {
-	int uid = number("UID_A"), ready[2], mapped[2], status;
+	int uid = number("USER_ID"), ready[2], mapped[2], status;
 	char byte = 0;
 	pid_t pid;
 

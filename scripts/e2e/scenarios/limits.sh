@@ -103,9 +103,6 @@ time.sleep(600)"
 
 # --- shares of users (core/limits.c) ---
 
-# as UID COMMAND...: makes AS a user without privileges who runs it
-as() { AS=(setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"); }
-
 # What is left of a share of 1/16384 when its user has a context, and one of each in it
 SHARE="qps 8 srqs 4 mrs 64 cqs 7 pds 7 contexts 3"
 ALL="qps 100 srqs 100 mrs 100 cqs 100 pds 100 contexts 100"
@@ -133,22 +130,19 @@ scenario limits_shares 60 "no user takes the last object of a device" newer
 limits_shares() {
 	dirty
 	echo 16384 >/sys/class/infiniband/mpa0/mpa/shares
-	as 2001 "$BIN/limits_probe" share
-	takes alice "$SHARE" "${AS[@]}"
+	takes alice "$SHARE" "${ALICE[@]}" "$BIN/limits_probe" share
 	# The context is of root, who opened it, and other contexts are not.
-	UID_A=2001 run inherited a "$BIN/limits_probe" share_inherited
+	USER_ID=2001 run inherited a "$BIN/limits_probe" share_inherited
 	got inherited "${SHARE%3}0"
-	as 2002 "$BIN/limits_probe" share
-	takes bob "$SHARE" "${AS[@]}"
+	takes bob "$SHARE" "${BOB[@]}" "$BIN/limits_probe" share
 	takes root "$ALL" "$BIN/limits_probe" share
 	gives_back root
 	gives_back bob
 	gives_back alice
-	as 2001 "$BIN/limits_probe" share
-	takes alice "$SHARE" "${AS[@]}"
+	takes alice "$SHARE" "${ALICE[@]}" "$BIN/limits_probe" share
 	gives_back alice
 	echo 1 >/sys/class/infiniband/mpa0/mpa/shares
-	takes alice "$ALL" "${AS[@]}"
+	takes alice "$ALL" "${ALICE[@]}" "$BIN/limits_probe" share
 	gives_back alice
 }
 
@@ -156,11 +150,10 @@ scenario limits_shares_namespace 60 "a user with many uids has one share" newer
 limits_shares_namespace() {
 	dirty
 	echo 16384 >/sys/class/infiniband/mpa0/mpa/shares
-	as 2001 "$BIN/limits_probe" share
-	takes alice "$SHARE" "${AS[@]}"
-	UID_A=2001 try namespace a "$BIN/limits_probe" share_namespace
+	takes alice "$SHARE" "${ALICE[@]}" "$BIN/limits_probe" share
+	USER_ID=2001 try namespace a "$BIN/limits_probe" share_namespace
 	grep -q "mpa0: Cannot allocate memory" "$WORK/namespace.log" || fail "it got more"
-	UID_A=2002 run other a "$BIN/limits_probe" share_namespace
+	USER_ID=2002 run other a "$BIN/limits_probe" share_namespace
 	got other "$SHARE"
 	gives_back alice
 }

@@ -87,6 +87,8 @@ static void set_cap(struct rnic_qp *qp, struct ib_qp_cap *cap)
 
 static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 {
+	const struct rnic_share *share = rnic_pd_share(qp->ibqp.pd);
+
 	refcount_set(&qp->refs, 1);
 	init_completion(&qp->idle);
 	spin_lock_init(&qp->lock);
@@ -100,6 +102,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	qp->event = -1;
 	qp->dev = rnic_dev(qp->ibqp.device);
+	qp->user = share ? share->user : INVALID_UID;
 	qp->scq = rnic_cq(attr->send_cq);
 	qp->rcq = rnic_cq(attr->recv_cq ? attr->recv_cq : attr->send_cq);
 	qp->srq = attr->srq ? rnic_srq(attr->srq) : NULL;

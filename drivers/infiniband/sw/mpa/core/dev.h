@@ -282,6 +282,7 @@ static inline struct net_device *rnic_dev_netdev(struct rnic_dev *dev)
 }
 
 /* limits.c */
+kuid_t rnic_user(void);
 struct rnic_share *rnic_share_get(struct rnic_dev *dev);
 void rnic_share_put(struct rnic_dev *dev, struct rnic_share *share);
 bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share);

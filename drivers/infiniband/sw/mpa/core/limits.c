@@ -23,12 +23,17 @@ static const int limits[RNIC_OBJ_N] = {
 	[RNIC_OBJ_MR]		= RNIC_MAX_MR,
 };
 
-/*
- * Find the user whose share the calling task has. In a user namespace the task may choose among
+/**
+ * rnic_user() - find the user whose share the calling task has
+ *
+ * In a user namespace the task may choose among
  * many uids, so it counts as the user who made the outermost namespace. If that is root, as for
  * the containers of a system service, each namespace is a user: the one that is root in it.
+ *
+ * Context: process.
+ * Return: the user.
  */
-static kuid_t find_payer(void)
+kuid_t rnic_user(void)
 {
 	struct user_namespace *ns = current_user_ns();
 	kuid_t inside;
@@ -54,7 +59,7 @@ struct rnic_share *rnic_share_get(struct rnic_dev *dev)
 
 	if (!mine)
 		return NULL;
-	mine->user = find_payer();
+	mine->user = rnic_user();
 	xa_lock(&dev->shares);
 	share = __xa_cmpxchg(&dev->shares, __kuid_val(mine->user), NULL, mine, RNIC_GFP);
 	if (xa_is_err(share)) {

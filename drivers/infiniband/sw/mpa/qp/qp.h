@@ -157,6 +157,7 @@ struct rnic_rx {
  * struct rnic_qp - a queue pair
  * @ibqp:	what ib_core sees; allocated and freed by it
  * @dev:	device
+ * @user:	the user whose share it is of; INVALID_UID for a kernel consumer
  * @refs:	one until it is destroyed, and those of iw_cm and endpoints
  * @idle:	completed when @refs is 0
  * @lock:	protects @state, @conn, @life and @parted; BH off
@@ -204,6 +205,7 @@ struct rnic_rx {
 struct rnic_qp {
 	struct ib_qp ibqp;
 	struct rnic_dev *dev;
+	kuid_t user;
 	refcount_t refs;
 	struct completion idle;
 	spinlock_t lock; /* see above */
