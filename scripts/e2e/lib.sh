@@ -35,6 +35,10 @@ INTO=("$BIN/netns") LIMITED=("$BIN/netns" -t)
 [ -x "$BIN/netns" ] || { INTO=(ip netns exec) LIMITED=(in_time); }
 in_time() { timeout -k 1 "$1" ip netns exec "${@:2}"; }
 
+# Users without privileges: before the command that they run
+ALICE=(setpriv --reuid 2001 --regid 2001 --clear-groups)
+BOB=(setpriv --reuid 2002 --regid 2002 --clear-groups)
+
 a() { "${INTO[@]}" a "$@"; }
 b() { "${INTO[@]}" b "$@"; }
 

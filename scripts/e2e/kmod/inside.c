@@ -42,12 +42,12 @@ static void __maybe_unused take_break(void);
 #define COMES_LATER	2
 
 /* What these need of the other files */
-bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj)
+bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share)
 {
 	return false;
 }
 
-void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj)
+void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share)
 {
 }
 

@@ -74,7 +74,8 @@ class Settings:
 class Program:
     """endpoint.c, in namespace b"""
     def __init__(self):
-        command = [os.environ["BIN"] + "/netns", "b", os.environ["BIN"] + "/endpoint"]
+        command = [os.environ["BIN"] + "/netns", "b", *os.environ.get("USER_IS", "").split(),
+                   os.environ["BIN"] + "/endpoint"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         self.lines, self.rest = [], b""

@@ -3,10 +3,12 @@
 import select
 import struct
 
-from peer import RESPONSE, SLOW, read_request, terminate
-from device import MEM_SIZE, Moves, WINDOW, WINDOW_SIZE, serving, slow_reader, test
+from peer import C, READ, REQUEST, RESPONSE, SLOW, WRITE, frame, read_request, tagged, terminate
+from device import MEM_SIZE, Moves, WINDOW, WINDOW_SIZE, opened, serving, slow_reader, test
 
 IRD = 4             # of endpoint.c
+READ_SIZE = 100
+READS = frame(REQUEST, C, 1, b"y")
 
 
 def ask(conn, number, size, at):
@@ -80,3 +82,48 @@ def read_gone():
             assert s.ulpdu == terminate("0/1/0", want), s.ulpdu.hex()
             conn.ended()
             program.expect("DISCONNECTED")
+
+
+def heard_sinks(conn):
+    """The sinks of the device's two Reads, as its Requests name them"""
+    conn.say(conn.message(b"go"))           # a responder is silent before that
+    for _ in range(2):
+        s = conn.hear()
+        assert s.opcode == READ, s.__dict__
+        stag, to, size, _, _ = struct.unpack(">IQIIQ", s.data)
+        assert size == READ_SIZE
+        yield stag, to
+
+
+def token(conn):
+    """The STag of both sinks, which is none of the program's"""
+    (first, at), (second, behind) = heard_sinks(conn)
+    assert first and first == second, "STags %08x and %08x" % (first, second)
+    assert first != conn.stag, "it is the lkey of the program's region"
+    assert (at, behind) == (0, READ_SIZE), "offsets %x and %x" % (at, behind)
+    return first
+
+
+@test
+def sinks():
+    """A Read shows no key and no address of its sink, but a token of the connection"""
+    tokens = set()
+    with serving() as program:
+        with opened(READS) as conn, Moves(rx_read_response=2):
+            sink = token(conn)
+            tokens.add(sink)
+            for i in range(2):
+                conn.say(tagged(RESPONSE, sink, i * READ_SIZE, b"x" * READ_SIZE))
+                program.expect("fetched")
+            conn.finish()
+        assert program.freed() == (2 * READ_SIZE, len("go"))
+        # Nothing else is good for the token, and nothing else for a response.
+        for wrong in (lambda conn, sink: tagged(WRITE, sink, 0, b"x"),
+                      lambda conn, sink: tagged(RESPONSE, conn.stag, 0, b"x" * READ_SIZE)):
+            with opened(READS) as conn, Moves(rx_access_errors=1):
+                sink = token(conn)
+                tokens.add(sink)
+                conn.say(wrong(conn, sink))
+                conn.terminated("1/1/0")
+            assert program.freed() == (0, len("go"))
+    assert len(tokens) == 3, "the same token again: %s" % tokens

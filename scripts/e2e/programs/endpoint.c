@@ -21,6 +21,7 @@
  *	k	what arrives is sent back with a key that does not exist
  *	r	when a message arrives, the peer's memory is read READS times
  *	f	fetch 6 times 1000 bytes of the peer's into the window as soon as it stands
+ *	y	the same, 2 times 100 bytes
  *	q	send 32 messages of 16384 bytes as soon as it stands, and disconnect
  *	L	the same, and send 8 empty ones after the disconnect
  *	R	read from the peer as soon as it stands, and disconnect
@@ -62,8 +63,6 @@
 #define READ_SIZE	1000
 #define READ_ID		2000	/* wr_id of the first */
 #define FETCH		3000	/* wr_id of the first Read that fetches */
-#define FETCHES		6
-#define FETCH_SIZE	1000
 
 struct window {
 	uint32_t stag;
@@ -173,45 +172,38 @@ static void post_send(struct conn *c, uint64_t slot, const void *data, uint32_t 
 		say("unsent");
 }
 
-/* Where the peer has the memory is all the same: it makes the answers up. */
-static void post_reads(struct conn *c)
+/* Where the peer has the memory is all the same, because it makes the answers up. */
+static void post_read(struct conn *c, uint64_t id, const struct ibv_mr *mr, size_t to, uint32_t len,
+		      uint64_t from)
 {
-	struct ibv_sge sge = { .length = READ_SIZE, .lkey = c->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)c->mem + to, len, mr->lkey };
 	struct ibv_send_wr wr = {
-		.sg_list = &sge, .num_sge = 1,
+		.wr_id = id, .sg_list = &sge, .num_sge = 1,
 		.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma.rkey = 0x77,
+		.wr.rdma = { .remote_addr = from, .rkey = 0x5eed00 },
 	}, *bad;
-	int i;
 
-	for (i = 0; i < READS; i++) {
-		sge.addr = (uintptr_t)c->mem + SENDS + i * SLOT;
-		wr.wr_id = READ_ID + i;
-		wr.wr.rdma.remote_addr = i * SLOT;
-		if (ibv_post_send(c->id->qp, &wr, &bad))
-			die("post_send");
-	}
+	if (ibv_post_send(c->id->qp, &wr, &bad))
+		die("post_read");
 }
 
-/* "fetched N" or "unfetched N STATUS" tells how each ends. The peer answers whatever they name. */
-static void fetch(struct conn *c)
+/* "read N STATUS" tells how each ends. */
+static void post_reads(struct conn *c)
 {
-	struct ibv_sge sge = { (uintptr_t)c->mem + WINDOW, FETCH_SIZE,
-			       (c->window ? c->window : c->mr)->lkey };
-	struct ibv_send_wr wr = {
-		.sg_list = &sge, .num_sge = 1,
-		.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma.rkey = 0x5eed00,
-	}, *bad;
 	int i;
 
-	for (i = 0; i < FETCHES; i++) {
-		wr.wr_id = FETCH + i;
-		wr.wr.rdma.remote_addr = (uint64_t)i << 32;
-		if (ibv_post_send(c->id->qp, &wr, &bad))
-			say("unsent");
-		sge.addr += FETCH_SIZE;
-	}
+	for (i = 0; i < READS; i++)
+		post_read(c, READ_ID + i, c->mr, SENDS + i * SLOT, READ_SIZE, i * SLOT);
+}
+
+/* "fetched N" or "unfetched N STATUS" tells how each ends. */
+static void fetch(struct conn *c, int n, uint32_t size)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		post_read(c, FETCH + i, c->window ? c->window : c->mr, WINDOW + i * size, size,
+			  (uint64_t)i << 32);
 }
 
 static struct conn *new_conn(struct rdma_cm_id *id, const void *letters, size_t len)
@@ -434,14 +426,7 @@ static void send_and_quit(struct conn *c)
 
 static void read_and_quit(struct conn *c)
 {
-	struct ibv_sge sge = { (uintptr_t)c->mem, 16, c->mr->lkey };
-	struct ibv_send_wr wr = {
-		.wr_id = 1000, .sg_list = &sge, .num_sge = 1,
-		.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
-	}, *bad;
-
-	if (ibv_post_send(c->id->qp, &wr, &bad))
-		die("read");
+	post_read(c, 1000, c->mr, 0, 16, 0);
 	quit(c);
 }
 
@@ -471,40 +456,15 @@ static void on_established(struct conn *c)
 		say("posted");
 	}
 	if (wants(c, 'f'))
-		fetch(c);
+		fetch(c, 6, 1000);
+	if (wants(c, 'y'))
+		fetch(c, 2, 100);
 	if (wants(c, 'd'))
 		rdma_disconnect(c->id);
 	if (wants(c, 'q') || wants(c, 'L'))
 		send_and_quit(c);
 	if (wants(c, 'R'))
 		read_and_quit(c);
-}
-
-static void on_completion(struct conn *c, const struct ibv_wc *wc)
-{
-	if (wc->wr_id >= RECEIVES) {
-		say("sent %d", wc->status);
-		return;
-	}
-	if (wc->status) {
-		say("unreceived %d", wc->status);
-		return;
-	}
-	unregister_window(c);
-	say("received %u %s", wc->byte_len, hex(c->mem + wc->wr_id * SLOT, wc->byte_len));
-	if (wants(c, 'e'))
-		post_send(c, wc->wr_id, c->mem + wc->wr_id * SLOT, wc->byte_len);
-	if (wants(c, 'C'))
-		quit(c);
-	post_recv(c, wc->wr_id);
-}
-
-static void poll_completions(struct conn *c)
-{
-	struct ibv_wc wc;
-
-	while (c->cq && ibv_poll_cq(c->cq, 1, &wc) > 0)
-		on_completion(c, &wc);
 }
 
 static void on_completion(struct conn *c, const struct ibv_wc *wc)
@@ -535,6 +495,8 @@ static void on_completion(struct conn *c, const struct ibv_wc *wc)
 		post_reads(c);
 	if (wants(c, 'e') || wants(c, 'k'))
 		post_send(c, wc->wr_id, c->mem + wc->wr_id * SLOT, wc->byte_len);
+	if (wants(c, 'C'))
+		quit(c);
 	post_recv(c, wc->wr_id);
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* limits_probe TEST...: what a program can make a device do that others share. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "probe.h"
@@ -13,17 +16,28 @@
 #define MANY	50
 #define MR_SIZE	(16 << 20)
 
-static struct ibv_context *open_device(const char *name)
+static struct ibv_context *try_device(const char *name)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_context *verbs = NULL;
-	int i;
+	int i, err = ENODEV;
 
 	check(list, "device list: %m");
-	for (i = 0; list[i]; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), name))
-			verbs = ibv_open_device(list[i]);
+	for (i = 0; list[i]; i++) {
+		if (strcmp(ibv_get_device_name(list[i]), name))
+			continue;
+		verbs = ibv_open_device(list[i]);
+		err = errno;
+	}
 	ibv_free_device_list(list);
+	errno = err;
+	return verbs;
+}
+
+static struct ibv_context *open_device(const char *name)
+{
+	struct ibv_context *verbs = try_device(name);
+
 	check(verbs, "%s: %m", name);
 	return verbs;
 }
@@ -201,6 +215,137 @@ static void many_mrs(void)
 	fill_memory(one_mr, 2000);
 }
 
+/* --- a user's share of the objects --- */
+
+#define ENOUGH	100	/* more than a share */
+
+static void *small_pd(struct ibv_pd *pd)
+{
+	return ibv_alloc_pd(pd->context);
+}
+
+static void *small_cq(struct ibv_pd *pd)
+{
+	return ibv_create_cq(pd->context, 1, NULL, NULL, 0);
+}
+
+static void *small_srq(struct ibv_pd *pd)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
+
+	return ibv_create_srq(pd, &attr);
+}
+
+static void *small_qp(struct ibv_pd *pd)
+{
+	static struct ibv_cq *cq;
+
+	if (!cq)
+		cq = ibv_create_cq(pd->context, 1, NULL, NULL, 0);
+	check(cq, "create_cq: %m");
+	return make_qp(pd, cq, 1);
+}
+
+static void *small_mr(struct ibv_pd *pd)
+{
+	static char byte;
+
+	return ibv_reg_mr(pd, &byte, 1, IBV_ACCESS_LOCAL_WRITE);
+}
+
+static void *another_context(struct ibv_pd *pd)
+{
+	(void)pd;
+	return try_device("mpa0");
+}
+
+/* Makes them until it is refused, or has enough. */
+static void count(const char *what, void *(*one)(struct ibv_pd *pd), struct ibv_pd *pd)
+{
+	int n = 0;
+
+	while (n < ENOUGH && one(pd))
+		n++;
+	/* EAGAIN is the rdma controller's. */
+	check(n == ENOUGH || errno == ENOMEM || errno == EAGAIN, "%s, refused after %d: %m",
+	      what, n);
+	printf("%s %d\n", what, n);
+}
+
+/* Takes all that it gets, and keeps it. The first of each is needed for the others. */
+static void take_share(struct ibv_context *verbs)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(verbs);
+
+	check(pd, "alloc_pd: %m");
+	count("qps", small_qp, pd);
+	count("srqs", small_srq, pd);
+	count("mrs", small_mr, pd);
+	count("cqs", small_cq, pd);
+	count("pds", small_pd, pd);
+	count("contexts", another_context, pd);
+}
+
+static void share(void)
+{
+	take_share(open_device("mpa0"));
+	alarm(0);	/* the scenario has a limit */
+	wait_until_told("waiting");
+}
+
+static int number(const char *name)
+{
+	const char *text = getenv(name);
+
+	check(text, "no %s", name);
+	return atoi(text);
+}
+
+/* A context of root's, whose program becomes another user */
+static void share_inherited(void)
+{
+	struct ibv_context *verbs = open_device("mpa0");
+	int uid = number("USER_ID");
+
+	check(!setresuid(uid, uid, uid), "setresuid: %m");
+	take_share(verbs);
+}
+
+/* The process is in a user namespace of its own: gives it ten uids there. */
+static void map_uids(pid_t pid)
+{
+	char path[64];
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	map = fopen(path, "w");
+	check(map && fputs("0 100000 10\n", map) >= 0 && !fclose(map), "%s: %m", path);
+}
+
+/* A user with many uids, as containers without root have them, and as one of those */
+static void share_namespace(void)
+{
+	int uid = number("USER_ID"), ready[2], mapped[2], status;
+	char byte = 0;
+	pid_t pid;
+
+	check(!pipe(ready) && !pipe(mapped), "pipe: %m");
+	pid = fork();
+	check(pid >= 0, "fork: %m");
+	if (pid) {
+		close(ready[1]);
+		check(read(ready[0], &byte, 1) == 1, "the child ended");
+		map_uids(pid);
+		check(write(mapped[1], &byte, 1) == 1, "write: %m");
+		check(waitpid(pid, &status, 0) == pid && !status, "status %d", status);
+		return;
+	}
+	check(!setresuid(uid, uid, uid) && !unshare(CLONE_NEWUSER), "unshare: %m");
+	check(write(ready[1], &byte, 1) == 1 && read(mapped[0], &byte, 1) == 1, "pipe: %m");
+	check(!setuid(5), "setuid: %m");
+	take_share(open_device("mpa0"));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -209,6 +354,9 @@ int main(int argc, char **argv)
 		{ "many_qps", many_qps },
 		{ "many_srqs", many_srqs },
 		{ "many_mrs", many_mrs },
+		{ "share", share },
+		{ "share_inherited", share_inherited },
+		{ "share_namespace", share_namespace },
 		{ NULL, NULL },
 	};
 

@@ -40,7 +40,23 @@ scenario callers_fallback 40 "the second attempt is the caller's too, and why it
 	newer
 callers_fallback() {
 	dirty
-	peer retry unreachable
+	peer callers unreachable
+}
+
+# The program of peer.py is alice's, in a cgroup of hers.
+scenario callers_owners 40 "firewalls see connections as the program's: its uid and its cgroup" \
+	bpf newer
+callers_owners() {
+	local cgroup=$STATE/cgroup
+	dirty
+	mkdir -p "$cgroup"
+	mount -t cgroup2 none "$cgroup"
+	# shellcheck disable=SC2064 # this folder
+	trap "echo \$BASHPID >'$cgroup/cgroup.procs'; umount '$cgroup'" EXIT
+	mkdir -p "$cgroup/alice"
+	echo "$BASHPID" >"$cgroup/alice/cgroup.procs"
+	export USER_ID=2001 USER_IS="${ALICE[*]}" CGROUP_PATH=/alice
+	peer callers owners
 }
 
 sock_memory() { awk '$1 == "sock" { print $2 }' "$STATE/cgroup/charged/memory.stat"; }

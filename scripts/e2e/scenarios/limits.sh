@@ -48,15 +48,15 @@ for test in cqs qps srqs mrs; do
 		-- charged "many_$test"
 done
 
-# make_cgroup: a memory cgroup, for who is started with in_cgroup
+# make_cgroup CONTROLLER LIMIT: a cgroup, for who is started with in_cgroup
 make_cgroup() {
 	CGROUP=$STATE/cgroup
 	mkdir -p "$CGROUP"
 	mount -t cgroup2 none "$CGROUP"
 	trap 'leave_cgroup' EXIT
-	echo +memory >"$CGROUP/cgroup.subtree_control"
+	echo "+$1" >"$CGROUP/cgroup.subtree_control"
 	mkdir "$CGROUP/user"
-	echo "$MEMORY" >"$CGROUP/user/memory.max"
+	echo "$2" >"$CGROUP/user/$1.max"
 	# shellcheck disable=SC2016 # for that shell
 	IN_CGROUP=(bash -c 'echo $$ >"$0" && exec "$@"' "$CGROUP/user/cgroup.procs")
 }
@@ -72,7 +72,7 @@ leave_cgroup() {
 
 # charged TEST: a test of limits_probe
 charged() {
-	make_cgroup
+	make_cgroup memory "$MEMORY"
 	run "$1" a "${IN_CGROUP[@]}" "$BIN/limits_probe" "$1"
 	grep -qx "oom_kill 0" "$CGROUP/user/memory.events" || fail "a program was killed"
 	note "$1: $(tail -n 1 "$WORK/$1.log")"
@@ -87,7 +87,7 @@ scenario limits_memory_startups 60 "startups of silent peers are charged to who 
 limits_memory_startups() {
 	local before set=/sys/class/infiniband/mpa1/mpa
 	dirty
-	make_cgroup
+	make_cgroup memory "$MEMORY"
 	# They stay while the kernel sums up, which it does every two seconds.
 	echo 60000 >"$set/startup_timeout_ms"
 	echo 60000 >"$set/request_timeout_ms"
@@ -99,6 +99,73 @@ calls = [socket.create_connection(('$B4', $PORT)) for i in range(60)]
 time.sleep(600)"
 	# 60 of them, each of more than 1 KiB
 	wait_for 10 has_grown "$before"
+}
+
+# --- shares of users (core/limits.c) ---
+
+# What is left of a share of 1/16384 when its user has a context, and one of each in it
+SHARE="qps 8 srqs 4 mrs 64 cqs 7 pds 7 contexts 3"
+ALL="qps 100 srqs 100 mrs 100 cqs 100 pds 100 contexts 100"
+
+# got NAME WHAT: what the program was given of each, before it was refused or had enough
+got() {
+	local all
+	all=$(grep -E '^[a-z]+ [0-9]+$' "$WORK/$1.log" | tr '\n' ' ')
+	[ "$all" = "$2 " ] || fail "$1 got $all"
+}
+
+# takes NAME WHAT COMMAND...: takes as much as it gets, and keeps it
+takes() {
+	start "$1" a "${@:3}"
+	wait_for 20 grep -q waiting "$WORK/$1.log"
+	got "$1" "$2"
+}
+
+gives_back() {
+	kill -USR1 "${PIDS[$1]}"
+	reap "$1"
+}
+
+scenario limits_shares 60 "no user takes the last object of a device" newer
+limits_shares() {
+	dirty
+	echo 16384 >/sys/class/infiniband/mpa0/mpa/shares
+	takes alice "$SHARE" "${ALICE[@]}" "$BIN/limits_probe" share
+	# The context is of root, who opened it, and other contexts are not.
+	USER_ID=2001 run inherited a "$BIN/limits_probe" share_inherited
+	got inherited "${SHARE%3}0"
+	takes bob "$SHARE" "${BOB[@]}" "$BIN/limits_probe" share
+	takes root "$ALL" "$BIN/limits_probe" share
+	gives_back root
+	gives_back bob
+	gives_back alice
+	takes alice "$SHARE" "${ALICE[@]}" "$BIN/limits_probe" share
+	gives_back alice
+	echo 1 >/sys/class/infiniband/mpa0/mpa/shares
+	takes alice "$ALL" "${ALICE[@]}" "$BIN/limits_probe" share
+	gives_back alice
+}
+
+scenario limits_shares_namespace 60 "a user with many uids has one share" newer
+limits_shares_namespace() {
+	dirty
+	echo 16384 >/sys/class/infiniband/mpa0/mpa/shares
+	takes alice "$SHARE" "${ALICE[@]}" "$BIN/limits_probe" share
+	USER_ID=2001 try namespace a "$BIN/limits_probe" share_namespace
+	grep -q "mpa0: Cannot allocate memory" "$WORK/namespace.log" || fail "it got more"
+	USER_ID=2002 run other a "$BIN/limits_probe" share_namespace
+	got other "$SHARE"
+	gives_back alice
+}
+
+scenario limits_rdma_cgroup 60 "the rdma controller bounds the objects of a cgroup, also root's" newer
+limits_rdma_cgroup() {
+	make_cgroup rdma "mpa0 hca_handle=2 hca_object=20"
+	takes some "qps 18 srqs 0 mrs 0 cqs 0 pds 0 contexts 1" \
+		"${IN_CGROUP[@]}" "$BIN/limits_probe" share
+	grep -qx "mpa0 hca_handle=2 hca_object=20 *" "$CGROUP/user/rdma.current" ||
+		fail "$(<"$CGROUP/user/rdma.current")"
+	gives_back some
 }
 
 # --- the stock of chunks (chunk.c) ---

@@ -28,3 +28,22 @@ owner_kernel() {
 	trap - EXIT
 	nvme_target_down
 }
+
+# sees COMMAND...: the queue pairs of mpa0, and what their connections do
+sees() {
+	"${@}" rdma resource show qp link mpa0/1 -dd >"$WORK/seen.log"
+	grep -q " state RTS " "$WORK/seen.log" && grep -q drv_reads_out "$WORK/seen.log"
+}
+
+scenario owner_sees 30 "what a connection does is shown to its user and to root, and not to others" \
+	newer
+owner_sees() {
+	new_port
+	serve server b rping -s -a "$B4" -p "$PORT"
+	start client a "${ALICE[@]}" rping -c -a "$B4" -p "$PORT"
+	wait_for 10 sees env
+	sees "${ALICE[@]}" || fail "its user does not see it"
+	not sees "${BOB[@]}" || fail "another user sees it"
+	grep -q " state RTS " "$WORK/seen.log" || fail "another user does not see the queue pair"
+	stop client
+}

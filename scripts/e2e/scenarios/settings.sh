@@ -38,6 +38,7 @@ settings() {
 	setting_takes max_pending 1 100 -- -1 x
 	setting_takes coalesce 0 1 -- 2 -1 x
 	setting_takes rnr_wait_ms 0 600000 -- 600001 -1 x
+	setting_takes shares 1 65536 -- 0 65537 x
 }
 
 scenario revision_1 20 "rping with MPA revision 1 on either side, and with CRC off"

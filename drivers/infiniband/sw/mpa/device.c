@@ -201,6 +201,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	rnic_port_detach(dev);
 	rtnl_unlock();
 	rnic_cm_dev_gone(dev);
+	WARN_ON(!xa_empty(&dev->shares));
 	WARN_ON(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);
 	rnic_mr_dev_exit(dev);
@@ -290,6 +291,7 @@ static struct rnic_dev *alloc_dev(void)
 	if (rnic_mr_dev_init(dev))
 		goto free_stats;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->shares, XA_FLAGS_ACCOUNT);
 	rnic_settings_init(&dev->set);
 	rnic_cm_dev_init(dev);
 	INIT_LIST_HEAD(&dev->node);

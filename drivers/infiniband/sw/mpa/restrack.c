@@ -4,9 +4,13 @@
  * progress.
  *
  * Some kernels call this during and after destruction of the queue pair, and free it later. So
- * this holds the connection, and reads the data path only while the queue pair is linked to
- * it. A destroyed queue pair has no connection.
+ * this holds the connection, whose socket it reads. A destroyed queue pair has no connection.
+ *
+ * A user may ask for this as often as he likes, so it does not take the socket lock, for which the
+ * data path would wait.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <net/netlink.h>
 #include <rdma/restrack.h>
 
@@ -39,26 +43,32 @@ static int put_terminates(struct sk_buff *msg, const struct rnic_qp *qp)
 	return 0;
 }
 
-/* The socket is locked. */
+/* Return: @end - @begin, or 0 if @begin has moved on since @end was read. */
+static u32 get_distance(u32 begin, u32 end)
+{
+	return max_t(s32, end - begin, 0);
+}
+
+/* The data path may change each value meanwhile. */
 static int put_data_path(struct sk_buff *msg, const struct rnic_qp *qp, const struct rnic_sock *s)
 {
 	const struct rnic_readq *rq = &qp->readq;
 	const struct rnic_tx *tx = &qp->tx;
 	const struct show show[] = {
-		{ "open", tx->open },
+		{ "open", data_race(tx->open) },
 		{ "closing", rnic_qp_life(qp) != RNIC_RUNNING },
-		{ "taken", qp->sent_tail - qp->sent_head },
-		{ "waits", tx->waits },
-		{ "reads_out", rnic_reads_out(rq) },
-		{ "reads_in", rnic_reads_in(rq) },
-		{ "left", tx->msg == RNIC_TX_NONE ? 0 : tx->left },
-		{ "unsent", tx->chunk.fill - tx->sent },
-		{ "held", tx->held },
-		{ "bulk", qp->bulk },
-		{ "unread", rnic_sock_unread(s) },
-		{ "partial", qp->rx.mpa.seen },
-		{ "rnr", qp->rx.rnr },
-		{ "receives", qp->rx.receives },
+		{ "taken", data_race(get_distance(qp->sent_head, qp->sent_tail)) },
+		{ "waits", data_race(tx->waits) },
+		{ "reads_out", data_race(get_distance(rq->out_head, rq->out_tail)) },
+		{ "reads_in", data_race(get_distance(rq->in_head, rq->in_tail)) },
+		{ "left", data_race(tx->msg == RNIC_TX_NONE ? 0 : tx->left) },
+		{ "unsent", data_race(get_distance(tx->sent, tx->chunk.fill)) },
+		{ "held", data_race(tx->held) },
+		{ "bulk", READ_ONCE(qp->bulk) },
+		{ "unread", data_race(rnic_sock_unread(s)) },
+		{ "partial", data_race(qp->rx.mpa.seen) },
+		{ "rnr", READ_ONCE(qp->rx.rnr) },
+		{ "receives", data_race(qp->rx.receives) },
 	};
 	int i;
 
@@ -68,15 +78,10 @@ static int put_data_path(struct sk_buff *msg, const struct rnic_qp *qp, const st
 	return 0;
 }
 
-static int put_connection(struct sk_buff *msg, struct rnic_qp *qp, struct rnic_conn *conn)
+/* What a connection does is its user's business, and the administrator's. */
+static bool may_see_data_path(const struct rnic_qp *qp)
 {
-	int ret = 0;
-
-	rnic_sock_lock(&conn->s);
-	if (READ_ONCE(qp->conn) == conn)
-		ret = put_data_path(msg, qp, &conn->s);
-	rnic_sock_unlock(&conn->s);
-	return ret;
+	return uid_eq(qp->user, rnic_user()) || capable(CAP_NET_ADMIN);
 }
 
 /**
@@ -85,7 +90,7 @@ static int put_connection(struct sk_buff *msg, struct rnic_qp *qp, struct rnic_c
  * @ibqp:	queue pair
  *
  * Documentation/counters.rst explains the names. A queue pair without a connection shows the
- * Terminates of its last one.
+ * Terminates of its last one. One of another user shows nothing.
  *
  * Context: process.
  * Return: 0, or -EMSGSIZE if @msg is full.
@@ -93,15 +98,18 @@ static int put_connection(struct sk_buff *msg, struct rnic_qp *qp, struct rnic_c
 int rnic_qp_show(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct rnic_qp *qp = rnic_qp(ibqp);
-	struct rnic_conn *conn = rnic_qp_conn(qp);
+	struct rnic_conn *conn;
 	struct nlattr *table;
 	int ret = -EMSGSIZE;
 
+	if (!may_see_data_path(qp))
+		return 0;
+	conn = rnic_qp_conn(qp);
 	table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (table)
 		ret = put_terminates(msg, qp);
 	if (!ret && conn)
-		ret = put_connection(msg, qp, conn);
+		ret = put_data_path(msg, qp, &conn->s);
 	if (table && !ret)
 		nla_nest_end(msg, table);
 	else if (table)

@@ -322,6 +322,25 @@ static ssize_t rnr_wait_ms_store(struct device *device,
 }
 static DEVICE_ATTR_RW(rnr_wait_ms);
 
+static ssize_t shares_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(get_settings(device)->shares));
+}
+
+static ssize_t shares_store(struct device *device, struct device_attribute *attr,
+			    const char *buf, size_t count)
+{
+	u32 val;
+	int ret = parse_number(buf, 1, 65536, &val);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(get_settings(device)->shares, val);
+	return count;
+}
+static DEVICE_ATTR_RW(shares);
+
 static struct attribute *settings_attrs[] = {
 	&dev_attr_crc.attr,
 	&dev_attr_markers.attr,
@@ -335,6 +354,7 @@ static struct attribute *settings_attrs[] = {
 	&dev_attr_max_pending.attr,
 	&dev_attr_coalesce.attr,
 	&dev_attr_rnr_wait_ms.attr,
+	&dev_attr_shares.attr,
 	NULL
 };
 
@@ -360,5 +380,6 @@ void rnic_settings_init(struct rnic_settings *set)
 		.max_pending = 1024,
 		.coalesce = true,
 		.rnr_wait_ms = 5000,
+		.shares = 8,
 	};
 }

@@ -126,20 +126,30 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	struct rnic_dev *dev = rnic_dev(uctx->device);
 	struct siw_uresp_alloc_ctx resp = { .dev_id = dev->ifindex };
-	int ret;
+	struct rnic_share *share = rnic_share_get(dev);
+	int ret = -ENOMEM;
 
-	if (!rnic_dev_charge(dev, RNIC_OBJ_UCONTEXT))
-		return -ENOMEM;
-	ret = send_response(udata, &resp, sizeof(resp));
-	if (ret)
-		rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT);
+	if (!share)
+		return ret;
+	container_of(uctx, struct rnic_ucontext, ibuc)->share = share;
+	if (rnic_dev_charge(dev, RNIC_OBJ_UCONTEXT, share)) {
+		ret = send_response(udata, &resp, sizeof(resp));
+		if (!ret)
+			return 0;
+		rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT, share);
+	}
+	rnic_share_put(dev, share);
 	return ret;
 }
 
 /* ib_device_ops.dealloc_ucontext */
 void rnic_dealloc_ucontext(struct ib_ucontext *uctx)
 {
-	rnic_dev_uncharge(rnic_dev(uctx->device), RNIC_OBJ_UCONTEXT);
+	struct rnic_dev *dev = rnic_dev(uctx->device);
+	struct rnic_share *share = rnic_uctx_share(uctx);
+
+	rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT, share);
+	rnic_share_put(dev, share);
 }
 
 /*
@@ -153,13 +163,16 @@ void rnic_disassociate_ucontext(struct ib_ucontext *uctx)
 /* ib_device_ops.alloc_pd */
 int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return rnic_dev_charge(rnic_dev(pd->device), RNIC_OBJ_PD) ? 0 : -ENOMEM;
+	struct rnic_share *share = rnic_uctx_share(find_uctx(udata));
+
+	container_of(pd, struct rnic_pd, ibpd)->share = share;
+	return rnic_dev_charge(rnic_dev(pd->device), RNIC_OBJ_PD, share) ? 0 : -ENOMEM;
 }
 
 /* ib_device_ops.dealloc_pd */
 int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	rnic_dev_uncharge(rnic_dev(pd->device), RNIC_OBJ_PD);
+	rnic_dev_uncharge(rnic_dev(pd->device), RNIC_OBJ_PD, rnic_pd_share(pd));
 	return 0;
 }
 

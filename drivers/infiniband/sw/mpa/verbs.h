@@ -9,22 +9,6 @@
 #include <rdma/ib_verbs.h>
 #include <compat/verbs.h>
 
-/**
- * struct rnic_ucontext - a user's context
- * @ibuc:	what ib_core sees; allocated and freed by it
- */
-struct rnic_ucontext {
-	struct ib_ucontext ibuc;
-};
-
-/**
- * struct rnic_pd - a protection domain: only an identity
- * @ibpd:	what ib_core sees; allocated and freed by it
- */
-struct rnic_pd {
-	struct ib_pd ibpd;
-};
-
 /* verbs.c */
 int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata);
 void rnic_get_fw_str(struct ib_device *ibdev, char *str);

@@ -87,6 +87,8 @@ static void set_cap(struct rnic_qp *qp, struct ib_qp_cap *cap)
 
 static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 {
+	const struct rnic_share *share = rnic_pd_share(qp->ibqp.pd);
+
 	refcount_set(&qp->refs, 1);
 	init_completion(&qp->idle);
 	spin_lock_init(&qp->lock);
@@ -101,6 +103,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	qp->event = -1;
 	qp->dev = rnic_dev(qp->ibqp.device);
+	qp->user = share ? share->user : INVALID_UID;
 	qp->scq = rnic_cq(attr->send_cq);
 	qp->rcq = rnic_cq(attr->recv_cq ? attr->recv_cq : attr->send_cq);
 	qp->srq = attr->srq ? rnic_srq(attr->srq) : NULL;
@@ -138,7 +141,7 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 	ret = check_init_attr(attr);
 	if (ret)
 		return ret;
-	if (!rnic_dev_charge(dev, RNIC_OBJ_QP))
+	if (!rnic_dev_charge(dev, RNIC_OBJ_QP, rnic_pd_share(ibqp->pd)))
 		return -ENOMEM;
 	init_fields(qp, attr);
 	ret = make_rings(qp, &attr->cap, attr->sq_sig_type == IB_SIGNAL_ALL_WR, uctx);
@@ -154,7 +157,7 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 err_rings:
 	free_rings(qp);
 err_charge:
-	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
+	rnic_dev_uncharge(dev, RNIC_OBJ_QP, rnic_pd_share(ibqp->pd));
 	return ret < 0 ? ret : -ENOMEM;
 }
 
@@ -200,7 +203,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rnic_cq_forget(qp->scq, ibqp);
 	rnic_cq_forget(qp->rcq, ibqp);
 	free_rings(qp);
-	rnic_dev_uncharge(dev, RNIC_OBJ_QP);
+	rnic_dev_uncharge(dev, RNIC_OBJ_QP, rnic_pd_share(ibqp->pd));
 	return 0;
 }
 

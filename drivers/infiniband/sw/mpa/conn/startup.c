@@ -32,7 +32,7 @@ static int do_request(struct rnic_ep *ep, int status)
 
 /*
  * Retry without the enhancements (RFC 6581 section 10). The deadline stays. Reuse the socket,
- * because only the program's own task can create one with its label.
+ * because only the program's own task can create one with its uid, label and cgroups.
  */
 static int do_retry(struct rnic_ep *ep, int status)
 {

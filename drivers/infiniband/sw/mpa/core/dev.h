@@ -69,6 +69,8 @@ enum rnic_obj {
  *			program, 1 to 65536
  * @coalesce:		small messages of a stream may be held for a moment to share a segment
  * @rnr_wait_ms:	time that a Send waits for its receive, 0 to 600000
+ * @shares:		a user without CAP_SYS_ADMIN gets one part in @shares of each limit of the
+ *			device, 1 to 65536; see limits.c
  *
  * Written through sysfs at any time, by field; read with READ_ONCE(). A connection copies the
  * other values once, at its start.
@@ -86,6 +88,7 @@ struct rnic_settings {
 	u32 max_pending;
 	bool coalesce;
 	u32 rnr_wait_ms;
+	u32 shares;
 };
 
 /* Number of hash values of sources. A hash needs no memory for each source. */
@@ -161,6 +164,7 @@ struct rnic_cm_dev {
  * @set:	settings
  * @stats:	counters
  * @num:	objects in existence, by enum rnic_obj
+ * @shares:	uid to struct rnic_share of a user that has a context
  * @cm:		the connection manager's part
  */
 struct rnic_dev {
@@ -185,6 +189,7 @@ struct rnic_dev {
 	struct rnic_settings set;
 	struct rnic_stats __percpu *stats;
 	atomic_t num[RNIC_OBJ_N];
+	struct xarray shares;
 	struct rnic_cm_dev cm;
 };
 
@@ -209,6 +214,51 @@ static inline struct rnic_dev *rnic_dev(const struct ib_device *ibdev)
 static inline bool rnic_dev_made_here(const struct rnic_dev *dev)
 {
 	return READ_ONCE(dev->maker) == current;
+}
+
+/**
+ * struct rnic_share - what a user has of a device
+ * @user:	the user
+ * @contexts:	number of contexts that have the share, under the lock of rnic_dev.shares
+ * @num:	objects of these contexts, by enum rnic_obj
+ */
+struct rnic_share {
+	kuid_t user;
+	u32 contexts;
+	atomic_t num[RNIC_OBJ_N];
+};
+
+/**
+ * struct rnic_ucontext - a user's context
+ * @ibuc:	what ib_core sees; allocated and freed by it
+ * @share:	that of the user who opened it; it pays for all objects of the context, whatever
+ *		user has the file later
+ */
+struct rnic_ucontext {
+	struct ib_ucontext ibuc;
+	struct rnic_share *share;
+};
+
+/* Return: the share of a user's context; NULL for a kernel consumer, which has no context. */
+static inline struct rnic_share *rnic_uctx_share(struct ib_ucontext *uctx)
+{
+	return uctx ? container_of(uctx, struct rnic_ucontext, ibuc)->share : NULL;
+}
+
+/**
+ * struct rnic_pd - a protection domain: only an identity
+ * @ibpd:	what ib_core sees; allocated and freed by it
+ * @share:	share of its context, or NULL
+ */
+struct rnic_pd {
+	struct ib_pd ibpd;
+	struct rnic_share *share;
+};
+
+/* Return: the share that pays for the objects in a protection domain, or NULL. */
+static inline struct rnic_share *rnic_pd_share(struct ib_pd *pd)
+{
+	return container_of(pd, struct rnic_pd, ibpd)->share;
 }
 
 /* True for the PD of a kernel consumer. */
@@ -236,7 +286,10 @@ static inline struct net_device *rnic_dev_netdev(struct rnic_dev *dev)
 }
 
 /* limits.c */
-bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj);
-void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj);
+kuid_t rnic_user(void);
+struct rnic_share *rnic_share_get(struct rnic_dev *dev);
+void rnic_share_put(struct rnic_dev *dev, struct rnic_share *share);
+bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share);
+void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share);
 
 #endif /* _RNIC_DEV_H */

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Limits on the objects of a device.
+ * Limits on the objects of a device, and each user's share of them.
+ *
+ * A user without CAP_SYS_ADMIN gets one part in rnic_settings.shares of each limit, so that no
+ * user takes the last object from the others. A share belongs to the user who opened the context,
+ * because a program may change its uid, or pass the file on. It exists while there is such a
+ * context, which outlives the context's objects. Kernel consumers have no share.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
+
 #include "core/dev.h"
 
 static const int limits[RNIC_OBJ_N] = {
@@ -14,26 +24,118 @@ static const int limits[RNIC_OBJ_N] = {
 };
 
 /**
+ * rnic_user() - find the user whose share the calling task has
+ *
+ * In a user namespace the task may choose among
+ * many uids, so it counts as the user who made the outermost namespace. If that is root, as for
+ * the containers of a system service, each namespace is a user: the one that is root in it.
+ *
+ * Context: process.
+ * Return: the user.
+ */
+kuid_t rnic_user(void)
+{
+	struct user_namespace *ns = current_user_ns();
+	kuid_t inside;
+
+	if (ns == &init_user_ns)
+		return current_uid();
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	inside = make_kuid(ns, 0);
+	return uid_eq(ns->owner, GLOBAL_ROOT_UID) && uid_valid(inside) ? inside : ns->owner;
+}
+
+/**
+ * rnic_share_get() - get the calling user's share for a context
+ * @dev:	the device
+ *
+ * Context: process.
+ * Return: the share, for rnic_share_put(); NULL without memory.
+ */
+struct rnic_share *rnic_share_get(struct rnic_dev *dev)
+{
+	struct rnic_share *mine = kzalloc(sizeof(*mine), RNIC_GFP), *share;
+
+	if (!mine)
+		return NULL;
+	mine->user = rnic_user();
+	xa_lock(&dev->shares);
+	share = __xa_cmpxchg(&dev->shares, __kuid_val(mine->user), NULL, mine, RNIC_GFP);
+	if (xa_is_err(share)) {
+		share = NULL;
+	} else {
+		share = share ?: mine;
+		share->contexts++;
+	}
+	xa_unlock(&dev->shares);
+	if (share != mine)
+		kfree(mine);
+	return share;
+}
+
+/**
+ * rnic_share_put() - undo rnic_share_get()
+ * @dev:	the device
+ * @share:	the share; the context has no objects any more
+ *
+ * Context: process.
+ */
+void rnic_share_put(struct rnic_dev *dev, struct rnic_share *share)
+{
+	bool last;
+
+	xa_lock(&dev->shares);
+	last = !--share->contexts;
+	if (last)
+		__xa_erase(&dev->shares, __kuid_val(share->user));
+	xa_unlock(&dev->shares);
+	if (last)
+		kfree(share);
+}
+
+/* Ask for the capability last, because security modules log who lacks it. */
+static bool charge_share(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share)
+{
+	int most = max(limits[obj] / READ_ONCE(dev->set.shares), 1U);
+
+	if (atomic_inc_return(&share->num[obj]) <= most || capable(CAP_SYS_ADMIN))
+		return true;
+	atomic_dec(&share->num[obj]);
+	return false;
+}
+
+/**
  * rnic_dev_charge() - count a new object
  * @dev:	the device
  * @obj:	its kind
+ * @share:	share of the user who pays, NULL for a kernel consumer
  *
- * Context: any.
- * Return: false at the limit.
+ * Context: process.
+ * Return: false at the limit, of the device or of the share.
  */
-bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj)
+bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share)
 {
-	return atomic_add_unless(&dev->num[obj], 1, limits[obj]);
+	if (share && !charge_share(dev, obj, share))
+		return false;
+	if (atomic_add_unless(&dev->num[obj], 1, limits[obj]))
+		return true;
+	if (share)
+		atomic_dec(&share->num[obj]);
+	return false;
 }
 
 /**
  * rnic_dev_uncharge() - undo rnic_dev_charge()
  * @dev:	the device
  * @obj:	its kind
+ * @share:	as in rnic_dev_charge()
  *
  * Context: any.
  */
-void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj)
+void rnic_dev_uncharge(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share)
 {
 	WARN_ON_ONCE(atomic_dec_return(&dev->num[obj]) < 0);
+	if (share)
+		WARN_ON_ONCE(atomic_dec_return(&share->num[obj]) < 0);
 }

@@ -93,11 +93,11 @@ static struct ib_mr *finish_region(struct ib_pd *pd, struct rnic_mr *mr)
 
 	mr->ibmr.device = pd->device;
 	mr->ibmr.pd = pd;
-	if (rnic_dev_charge(dev, RNIC_OBJ_MR)) {
+	if (rnic_dev_charge(dev, RNIC_OBJ_MR, rnic_pd_share(pd))) {
 		ret = publish_region(dev, mr);
 		if (!ret)
 			return &mr->ibmr;
-		rnic_dev_uncharge(dev, RNIC_OBJ_MR);
+		rnic_dev_uncharge(dev, RNIC_OBJ_MR, rnic_pd_share(pd));
 	}
 	free_region(mr);
 	return ERR_PTR(ret);
@@ -318,8 +318,8 @@ int rnic_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 	atomic64_inc(&dev->regions.epoch);
 	rnic_mr_drop(mr);
 	wait_for_completion(&mr->idle);
+	rnic_dev_uncharge(dev, RNIC_OBJ_MR, rnic_pd_share(ibmr->pd));
 	free_region(mr);
-	rnic_dev_uncharge(dev, RNIC_OBJ_MR);
 	return 0;
 }
 

@@ -5,6 +5,8 @@
  * A queue pair has one connection between two RESETs. The startup claims it before it sets
  * anything up. The worker takes the connection down.
  */
+#include <linux/random.h>
+
 #include "core/dev.h"
 #include "qp/priv.h"
 
@@ -57,6 +59,8 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->tx.open = open;
 	rnic_pace_init(&qp->tx.pace, READ_ONCE(qp->dev->set.coalesce));
 	qp->tx.rtr = open ? agreed->rtr : 0;
+	/* Not 0, because to some peers that is the STag of all memory. */
+	qp->tx.token = get_random_u32() ?: 1;
 	qp->rx.rtr = open ? 0 : agreed->rtr;
 	qp->rx.first = true;
 	qp->rx.rnr_wait = msecs_to_jiffies(READ_ONCE(qp->dev->set.rnr_wait_ms));

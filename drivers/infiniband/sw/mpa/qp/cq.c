@@ -111,14 +111,15 @@ int rnic_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > RNIC_MAX_CQE)
 		return -EINVAL;
-	if (!rnic_dev_charge(dev, RNIC_OBJ_CQ))
+	cq->share = rnic_uctx_share(uctx);
+	if (!rnic_dev_charge(dev, RNIC_OBJ_CQ, cq->share))
 		return -ENOMEM;
 
 	spin_lock_init(&cq->lock);
 	rnic_cq_late_init(cq);
 	ret = rnic_cq_ring_init(&cq->ring, attr->cqe, uctx);
 	if (ret) {
-		rnic_dev_uncharge(dev, RNIC_OBJ_CQ);
+		rnic_dev_uncharge(dev, RNIC_OBJ_CQ, cq->share);
 		return ret;
 	}
 	ibcq->cqe = cq->ring.size;
@@ -139,7 +140,7 @@ int rnic_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 
 	rnic_cq_late_exit(cq);
 	rnic_cq_ring_free(&cq->ring);
-	rnic_dev_uncharge(rnic_dev(ibcq->device), RNIC_OBJ_CQ);
+	rnic_dev_uncharge(rnic_dev(ibcq->device), RNIC_OBJ_CQ, cq->share);
 	return 0;
 }
 

@@ -11,6 +11,8 @@
 
 #include "ring/ring.h"
 
+struct rnic_share;
+
 /**
  * struct rnic_cq - a completion queue
  * @ibcq:	what ib_core sees; allocated and freed by it
@@ -24,6 +26,7 @@
  *		because it had one and was the only unread one
  * @late:	timer that looks for a late arming; user CQs only
  * @pause:	jiffies of its last start
+ * @share:	share of its user, or NULL
  */
 struct rnic_cq {
 	struct ib_cq ibcq;
@@ -35,6 +38,7 @@ struct rnic_cq {
 	u32 plain;
 	struct timer_list late;
 	unsigned long pause;
+	struct rnic_share *share;
 };
 
 /**

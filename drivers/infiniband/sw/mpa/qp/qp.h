@@ -85,6 +85,7 @@ enum rnic_tx_msg {
  * @seg_used:	bytes in the segment that the next FPDU joins
  * @open:	FPDUs may be sent (NEG-30)
  * @rtr:	RTR type still to be sent, MPA_RTR_* or 0
+ * @token:	sink STag of each Read Request
  * @sink:	sink offset of the next Read Request
  * @term_due:	@term must be sent as the last message
  * @term:	the Terminate
@@ -112,6 +113,7 @@ struct rnic_tx {
 	u32 seg_used;
 	bool open;
 	u8 rtr;
+	u32 token;
 	u64 sink;
 	bool term_due;
 	struct rdmap_term term;
@@ -163,6 +165,7 @@ struct rnic_rx {
  * struct rnic_qp - a queue pair
  * @ibqp:	what ib_core sees; allocated and freed by it
  * @dev:	device
+ * @user:	the user whose share it is of; INVALID_UID for a kernel consumer
  * @refs:	one until it is destroyed, and those of iw_cm and endpoints
  * @idle:	completed when @refs is 0
  * @lock:	protects @state, @conn, @life and @parted; BH off
@@ -215,6 +218,7 @@ struct rnic_rx {
 struct rnic_qp {
 	struct ib_qp ibqp;
 	struct rnic_dev *dev;
+	kuid_t user;
 	refcount_t refs;
 	struct completion idle;
 	spinlock_t lock; /* see above */

@@ -16,8 +16,8 @@
 /**
  * struct rnic_read_out - an outbound Read
  * @slot:	slot of its work request in rnic_qp.sent, or RNIC_NO_SLOT
- * @stag:	sink STag, which the response must have
- * @to:		offset of the first byte in the region of @stag
+ * @stag:	STag of the region where its data goes
+ * @to:		offset of the first byte in that region
  * @sink:	offset of that byte in the Request and the response
  * @len:	bytes requested
  * @got:	bytes placed so far

@@ -152,8 +152,9 @@ static noinline int copy_payload_wild(struct payload *pl, u64 addr, u32 n)
 	return 0;
 }
 
-/* Place tagged payload at @to in the region of its STag. Empty payload needs no region. */
-static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u64 to, int access)
+/* Place tagged payload at @to in the region of @stag. Empty payload needs no region. */
+static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u32 stag, u64 to,
+				  int access)
 {
 	struct rnic_qp *qp = p->qp;
 	enum rnic_mr_fault fault;
@@ -161,7 +162,7 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u64
 
 	if (!seg->len)
 		return WIRE_OK;
-	fault = rnic_mr_get(&qp->mem, seg->stag, to, seg->len, access);
+	fault = rnic_mr_get(&qp->mem, stag, to, seg->len, access);
 	if (fault)
 		return rnic_tagged_error(fault);
 	init_payload(&pl, p, seg->hdr_len);
@@ -308,7 +309,7 @@ static enum wire_err rx_write(struct pass *p, const struct ddp_seg *seg)
 {
 	if (seg->len && !(READ_ONCE(p->qp->access) & IB_ACCESS_REMOTE_WRITE))
 		return WIRE_RDMAP_ACCESS;
-	return place_tagged(p, seg, seg->to, IB_ACCESS_REMOTE_WRITE);
+	return place_tagged(p, seg, seg->stag, seg->to, IB_ACCESS_REMOTE_WRITE);
 }
 
 /* Check the rights for the whole message. copy_response() checks them again. */
@@ -360,14 +361,14 @@ static enum wire_err rx_read_response(struct pass *p, const struct ddp_seg *seg)
 	if (!r)
 		return WIRE_RDMAP_OPCODE;
 	if (seg->len || r->len) {
-		if (seg->stag != r->stag)
+		if (seg->stag != qp->tx.token)
 			return WIRE_DDP_T_STAG;
 		if (seg->to != r->sink + r->got || seg->len > r->len - r->got)
 			return WIRE_DDP_T_BOUNDS;
 	}
 	if (seg->last != (r->got + seg->len == r->len))
 		return WIRE_DDP_T_BOUNDS;
-	err = place_tagged(p, seg, r->to + r->got, IB_ACCESS_LOCAL_WRITE);
+	err = place_tagged(p, seg, r->stag, r->to + r->got, IB_ACCESS_LOCAL_WRITE);
 	if (err)
 		return err;
 	r->got += seg->len;

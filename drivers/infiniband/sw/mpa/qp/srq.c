@@ -116,14 +116,14 @@ int rnic_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	/* The limit has no meaning here and may be garbage. */
 	if (!attr->max_wr || attr->max_wr > RNIC_MAX_QP_WR || attr->max_sge > RNIC_MAX_SGE)
 		return -EINVAL;
-	if (!rnic_dev_charge(dev, RNIC_OBJ_SRQ))
+	if (!rnic_dev_charge(dev, RNIC_OBJ_SRQ, rnic_pd_share(ibsrq->pd)))
 		return -ENOMEM;
 
 	spin_lock_init(&srq->lock);
 	INIT_LIST_HEAD(&srq->waiters);
 	ret = rnic_rq_init(&srq->rq, attr->max_wr, uctx);
 	if (ret) {
-		rnic_dev_uncharge(dev, RNIC_OBJ_SRQ);
+		rnic_dev_uncharge(dev, RNIC_OBJ_SRQ, rnic_pd_share(ibsrq->pd));
 		return ret;
 	}
 	srq->max_wr = srq->rq.size;
@@ -196,7 +196,7 @@ int rnic_srq_query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 int rnic_srq_destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	rnic_rq_free(&rnic_srq(ibsrq)->rq);
-	rnic_dev_uncharge(rnic_dev(ibsrq->device), RNIC_OBJ_SRQ);
+	rnic_dev_uncharge(rnic_dev(ibsrq->device), RNIC_OBJ_SRQ, rnic_pd_share(ibsrq->pd));
 	return 0;
 }
 

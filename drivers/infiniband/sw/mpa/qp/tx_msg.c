@@ -109,9 +109,14 @@ static enum rdmap_opcode get_send_opcode(const struct rnic_wqe *wqe)
 }
 
 /*
- * The Read Request does not contain the address of the sink, because that may be a kernel
- * address. The peer only echoes the sink offset (RFC 5040 section 4.4), so the driver sends the
- * number of bytes requested on this connection so far.
+ * The Read Request contains neither the STag nor the address of the sink, because both would help
+ * the peer elsewhere: the STag may grant it rights, and the address may be one of the kernel. The
+ * peer only echoes them (RFC 5040 section 4.4), so the driver sends the connection's token, and
+ * the number of bytes requested on this connection so far.
+ *
+ * No region is registered under the token. A region that happens to have the same STag is as safe
+ * from the peer as from any other guess of an STag, and a response never reaches it by the token,
+ * because rx_read_response() places by the Read's own @stag.
  */
 static void begin_read(struct rnic_qp *qp)
 {
@@ -128,7 +133,7 @@ static void begin_read(struct rnic_qp *qp)
 	tx->sink += r.len;
 	begin_message(tx, RNIC_TX_WQE, RDMAP_READ_REQ, 0);
 	tx->seg.qn = DDP_QN_READ_REQ;
-	tx->seg.read.sink_stag = r.stag;
+	tx->seg.read.sink_stag = tx->token;
 	tx->seg.read.sink_to = r.sink;
 	tx->seg.read.size = r.len;
 	tx->seg.read.src_stag = wqe->rkey;

@@ -195,7 +195,7 @@ int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
  * @s:		a socket that was connected
  * @remote:	the peer's address
  *
- * The socket keeps the security label and the memory cgroup of the task that called
+ * The socket keeps the uid, the security label and the cgroups of the task that called
  * rnic_sock_connect(), and the local port.
  *
  * Context: process, socket lock not held.
@@ -308,6 +308,18 @@ void rnic_sock_charge(struct rnic_sock *s)
 }
 #endif
 
+/*
+ * Give an accepted socket to the listener's user, whom rules of firewalls name (meta skuid),
+ * because TCP gives it to the task that accepts, which is a worker of root here.
+ */
+static void set_owner(struct socket *sock, struct socket *listener)
+{
+	kuid_t uid = SOCK_INODE(listener)->i_uid;
+
+	SOCK_INODE(sock)->i_uid = uid;
+	WRITE_ONCE(sock->sk->sk_uid, uid);
+}
+
 /**
  * rnic_sock_accept() - accept one connection
  * @listener:	a listening socket
@@ -338,6 +350,7 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 		return -EBUSY;
 	}
 	rnic_lockclass_set(s);
+	set_owner(s->sock, listener->sock);
 	set_socket_options(sk);
 	get_memcg(s, listener->sock->sk);
 	/* Priority belongs to the type of service, which the socket inherits. */
