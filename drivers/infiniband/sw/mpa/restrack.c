@@ -19,6 +19,9 @@
 #include "tcp/stream.h"
 #include "verbs.h"
 
+/* Racy, because it only shows what the data path may change meanwhile. */
+#define LOOK(value) data_race(value)
+
 struct show {
 	const char *name;
 	u32 value;
@@ -49,26 +52,25 @@ static u32 get_distance(u32 begin, u32 end)
 	return max_t(s32, end - begin, 0);
 }
 
-/* The data path may change each value meanwhile. */
 static int put_data_path(struct sk_buff *msg, const struct rnic_qp *qp, const struct rnic_sock *s)
 {
 	const struct rnic_readq *rq = &qp->readq;
 	const struct rnic_tx *tx = &qp->tx;
 	const struct show show[] = {
-		{ "open", data_race(tx->open) },
+		{ "open", LOOK(tx->open) },
 		{ "closing", rnic_qp_life(qp) != RNIC_RUNNING },
-		{ "taken", data_race(get_distance(qp->sent_head, qp->sent_tail)) },
-		{ "waits", data_race(tx->waits) },
-		{ "reads_out", data_race(get_distance(rq->out_head, rq->out_tail)) },
-		{ "reads_in", data_race(get_distance(rq->in_head, rq->in_tail)) },
-		{ "left", data_race(tx->msg == RNIC_TX_NONE ? 0 : tx->left) },
-		{ "unsent", data_race(get_distance(tx->sent, tx->chunk.fill)) },
-		{ "held", data_race(tx->held) },
+		{ "taken", LOOK(get_distance(qp->sent_head, qp->sent_tail)) },
+		{ "waits", LOOK(tx->waits) },
+		{ "reads_out", LOOK(get_distance(rq->out_head, rq->out_tail)) },
+		{ "reads_in", LOOK(get_distance(rq->in_head, rq->in_tail)) },
+		{ "left", LOOK(tx->msg == RNIC_TX_NONE ? 0 : tx->left) },
+		{ "unsent", LOOK(get_distance(tx->sent, tx->chunk.fill)) },
+		{ "held", LOOK(tx->held) },
 		{ "bulk", READ_ONCE(qp->bulk) },
-		{ "unread", data_race(rnic_sock_unread(s)) },
-		{ "partial", data_race(qp->rx.mpa.seen) },
+		{ "unread", LOOK(rnic_sock_unread(s)) },
+		{ "partial", LOOK(qp->rx.mpa.seen) },
 		{ "rnr", READ_ONCE(qp->rx.rnr) },
-		{ "receives", data_race(qp->rx.receives) },
+		{ "receives", LOOK(qp->rx.receives) },
 	};
 	int i;
 

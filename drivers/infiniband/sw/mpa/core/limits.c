@@ -26,10 +26,6 @@ static const int limits[RNIC_OBJ_N] = {
 /**
  * rnic_user() - find the user whose share the calling task has
  *
- * In a user namespace the task may choose among
- * many uids, so it counts as the user who made the outermost namespace. If that is root, as for
- * the containers of a system service, each namespace is a user: the one that is root in it.
- *
  * Context: process.
  * Return: the user.
  */
@@ -38,6 +34,11 @@ kuid_t rnic_user(void)
 	struct user_namespace *ns = current_user_ns();
 	kuid_t inside;
 
+	/*
+	 * In a user namespace the task may choose among many uids, so it counts as the user who
+	 * made the outermost namespace. If that is root, as for the containers of a system
+	 * service, each namespace is a user: the one that is root in it.
+	 */
 	if (ns == &init_user_ns)
 		return current_uid();
 	while (ns->parent != &init_user_ns)
