@@ -235,8 +235,9 @@ def first_error():
                 if first == second:
                     continue
                 with opened() as conn, Moves(tx_terminate=1):
-                    conn.send(conn.build(make(conn)) + conn.build(make_second(conn)))
-                    conn.terminated(first)
+                    bad = make(conn)
+                    conn.send(conn.build(bad) + conn.build(make_second(conn)))
+                    conn.terminated(first, about=bad)
                     program.expect("DISCONNECTED")
 
 

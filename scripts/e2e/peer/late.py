@@ -73,9 +73,9 @@ def late_window():
 def late_over():
     """No receive in the time of the setting: Terminate 1/2/2, which says so"""
     with waiting(1000) as (program, conn), Moves(rx_no_receive=1, rx_header_errors=1):
-        start = now()
+        start, early = now(), conn.said
         conn.say(conn.message(b"behind it"))
-        conn.terminated("1/2/2")
+        conn.terminated("1/2/2", about=early)
         assert 0.8 < now() - start, "too early"
         program.expect("DISCONNECTED")
 
