@@ -175,10 +175,12 @@ in_code() {
 # has no other.
 run_sysfs() {
 	local abi=Documentation/ABI/testing/sysfs-class-infiniband-mpa
-	local settings counters name
+	local settings counters others name
 	step "the documents of settings and counters"
-	settings=$(in_code '^static DEVICE_ATTR_R[WO]\(([a-z_]+)\);.*')
+	settings=$(in_code '^static DEVICE_ATTR_RW\(([a-z_]+)\);.*')
 	counters=$(in_code '^.*RNIC_STAT_.*\.name = "([a-z_]+)".*')
+	counters+=$'\n'$(in_code '^PORT_COUNTER\(([a-z_]+),.*')
+	others=$(in_code '^static DEVICE_ATTR_RO\(([a-z_]+)\);.*')
 	{
 		[[ -n $settings && -n $counters ]] || echo "no settings or no counters were found"
 		for name in $settings; do
@@ -190,7 +192,7 @@ run_sysfs() {
 				echo "Documentation/counters.rst lacks $name"
 		done
 		diff <(sed -n 's,^What:.*/,,p' "$abi" | sort) \
-			<(printf '%s\n' "$settings" "$counters" | sort) |
+			<(printf '%s\n' "$settings" "$counters" "$others" | sort) |
 			sed -n "s,^<,$abi: not in the code:,p; s,^>,$abi lacks,p"
 	} > "$OUT/sysfs"
 	finish "sysfs" "$OUT/sysfs"

@@ -88,7 +88,8 @@ def late_gone():
         conn.quiet(0.3)
         program.tell("receive")
         program.expect("DISCONNECTED")
-        assert program.freed() == (0, len("early")), "it was not placed"
+        # Also its echo, if the program polled once more.
+        assert program.freed() in ((0, 5), (0, 10)), "it was not placed"
     with waiting(1000) as (program, conn), Moves(rx_no_receive=1, conn_reset=0):
         conn.finish()
         conn.terminated("1/2/2")
