@@ -44,7 +44,7 @@ callers_fallback() {
 }
 
 # The program of peer.py is alice's, in a cgroup of hers.
-scenario callers_owners 40 "firewalls see connections as the program's: its uid and its cgroup" \
+scenario callers_owners 40 "connections are the program's: its uid and its cgroup" \
 	bpf newer
 callers_owners() {
 	local cgroup=$STATE/cgroup

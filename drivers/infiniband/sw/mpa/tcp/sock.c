@@ -309,8 +309,8 @@ void rnic_sock_charge(struct rnic_sock *s)
 #endif
 
 /*
- * Give an accepted socket to the listener's user, whom rules of firewalls name (meta skuid),
- * because TCP gives it to the task that accepts, which is a worker of root here.
+ * Give an accepted socket to the listener's user, because TCP gives it to the task that accepts,
+ * which is a worker of root here. ss(8) shows the user, and routing rules name it (uidrange).
  */
 static void set_owner(struct socket *sock, struct socket *listener)
 {
