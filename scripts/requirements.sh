@@ -49,7 +49,7 @@ verdict() {
 	echo "# ${complaints//$'\n'/$'\n# '}"
 }
 
-# Each id of each group, once; levels, by their number; nothing else.
+# Each id of each group, once; levels, by their number; sources; nothing else.
 wrong_ids() {
 	rows | awk -F ';' -v groups="$GROUPS_OF_ROWS" '
 	{
@@ -86,6 +86,10 @@ wrong_ids() {
 		for (id in seen)
 			print id " is no id"
 	}'
+	awk -F ' *[|] *' '/^ +[A-Z][A-Z0-9]*-[0-9]+ +[|]/ {
+		if ($3 !~ /^([0-9][0-9][0-9][0-9] |[0-9][0-9][0-9][0-9]$|draft|-$)/)
+			print $1 " has no source: " $3
+	}' "$TABLE"
 }
 
 # What a row may name: a file by its last name, or a function that other files call. Static
