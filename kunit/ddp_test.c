@@ -41,6 +41,31 @@ static const struct {
 		0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68) },
 	{ { .opcode = RDMAP_TERMINATE, .last = true, .qn = 2, .msn = 1 }, 18,
 	  BYTES(0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0) },
+	/* a Write of 2048 bytes at 16384 in two segments, the first of 1486 bytes */
+	{ { .opcode = RDMAP_WRITE, .tagged = true, .stag = 0xcafe, .to = 16384 }, 14,
+	  BYTES(0x81, 0x40, 0, 0, 0xca, 0xfe, 0, 0, 0, 0, 0, 0, 0x40, 0) },
+	{ { .opcode = RDMAP_WRITE, .tagged = true, .last = true, .stag = 0xcafe,
+	    .to = 16384 + 1486 }, 14,
+	  BYTES(0xc1, 0x40, 0, 0, 0xca, 0xfe, 0, 0, 0, 0, 0, 0, 0x45, 0xce) },
+	/* a Send of 2048 bytes in two segments, the first of 1482 bytes */
+	{ { .opcode = RDMAP_SEND, .msn = 5 }, 18,
+	  BYTES(0x01, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0) },
+	{ { .opcode = RDMAP_SEND, .last = true, .msn = 5, .mo = 1482 }, 18,
+	  BYTES(0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 5, 0xca) },
+	/* the Sends number 2^32 - 1 and 2^32 */
+	{ { .opcode = RDMAP_SEND, .last = true, .msn = ~0u }, 18,
+	  BYTES(0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0) },
+	{ { .opcode = RDMAP_SEND, .last = true, .msn = 0 }, 18,
+	  BYTES(0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) },
+	/* a Read of no bytes, whatever its source, and its answer */
+	{ { .opcode = RDMAP_READ_REQ, .last = true, .qn = 1, .msn = 1,
+	    .read = { .sink_stag = 0x1234, .sink_to = 0x5678 } }, 46,
+	  BYTES(0x41, 0x41, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0,
+		0, 0, 0x12, 0x34, 0, 0, 0, 0, 0, 0, 0x56, 0x78,
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) },
+	{ { .opcode = RDMAP_READ_RESP, .tagged = true, .last = true, .stag = 0x1234,
+	    .to = 0x5678 }, 14,
+	  BYTES(0xc1, 0x42, 0, 0, 0x12, 0x34, 0, 0, 0, 0, 0, 0, 0x56, 0x78) },
 };
 
 /* A valid header of @opcode. */

@@ -111,11 +111,17 @@ run_kernel_doc() {
 	finish kernel-doc "$OUT/kernel-doc"
 }
 
+# Also: all scenarios are one program, where a function replaces another of the same name.
 run_shellcheck() {
 	local scripts
 	step "shellcheck"
 	mapfile -t scripts < <(files '*.sh' .ci/run)
-	shellcheck -x -f gcc "${scripts[@]}" > "$OUT/shellcheck" 2>&1
+	{
+		shellcheck -x -f gcc "${scripts[@]}"
+		cat scripts/e2e/guest.sh scripts/e2e/lib.sh scripts/e2e/scenarios/*.sh |
+			sed -n 's/^\([a-z_0-9]*\)() .*/\1/p' | sort | uniq -d |
+			sed 's/$/: two functions of the scenarios have this name/'
+	} > "$OUT/shellcheck" 2>&1
 	finish shellcheck "$OUT/shellcheck"
 }
 

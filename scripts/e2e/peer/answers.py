@@ -24,9 +24,9 @@ def told(conn, error, bad):
 
 
 class Asked:
-    """The device calls and reads: its Requests, up to ORD of them"""
-    def __init__(self, letters="f"):
-        self.called = Called(letters)
+    """The device calls and reads: the Requests that it sends before an answer"""
+    def __init__(self, letters="f", ahead=ORD):
+        self.called, self.ahead = Called(letters), ahead
 
     def __enter__(self):
         self.called.__enter__()
@@ -34,7 +34,7 @@ class Asked:
         self.conn = self.called.reply(ACCEPT)
         self.called.established()
         self.sinks = []
-        for _ in range(ORD):
+        for _ in range(self.ahead):
             self.next()
         return self
 
@@ -71,6 +71,20 @@ def reads_right():
                     asked.next()
             asked.conn.finish()
         assert asked.called.freed == (READS * SIZE, 0)
+
+
+@test
+def reads_fenced():
+    """A Read with a fence is requested when all before it are answered (RDMAP-138)"""
+    with Asked("fz", ahead=1) as asked:
+        for i in range(READS):
+            asked.conn.quiet(0.05)
+            asked.conn.say(asked.part(i, 0, SIZE))
+            assert asked.program.expect("fetched")[1] == str(i)
+            if len(asked.sinks) < READS:
+                asked.next()
+        asked.conn.finish()
+    assert asked.called.freed == (READS * SIZE, 0)
 
 
 # What is wrong, the Terminate, and how many bytes are placed; the answers but the last are right

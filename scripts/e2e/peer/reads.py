@@ -84,6 +84,23 @@ def read_gone():
             program.expect("DISCONNECTED")
 
 
+@test
+def terminate_amid():
+    """An error while a Read is answered: whole segments, and behind them the Terminate (RDMAP-123)"""
+    size = MEM_SIZE         # more than TCP takes from the device while nobody reads
+    with serving() as program:
+        with slow_reader() as conn, Moves(rx_access_errors=1, tx_terminate=1):
+            ask(conn, 1, size, conn.at - WINDOW)
+            assert select.select([conn.sock], [], [], 8 * SLOW)[0], "no answer begins"
+            bad = tagged(WRITE, conn.stag, conn.at + WINDOW_SIZE, b"beyond")
+            conn.say(bad)
+            got, s = answers(conn, size)
+            assert got[0] < size, "it was answered before"
+            assert s.ulpdu == terminate("1/1/1", bad), s.ulpdu.hex()
+            conn.ended()
+            program.expect("DISCONNECTED")
+
+
 def heard_sinks(conn):
     """The sinks of the device's two Reads, as its Requests name them"""
     conn.say(conn.message(b"go"))           # a responder is silent before that

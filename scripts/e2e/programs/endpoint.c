@@ -21,7 +21,7 @@
  *	k	what arrives is sent back with a key that does not exist
  *	r	when a message arrives, the peer's memory is read READS times
  *	f	fetch 6 times 1000 bytes of the peer's into the window as soon as it stands
- *	y	the same, 2 times 100 bytes
+ *	y	the same, 2 times 100 bytes; z: each Read with a fence
  *	q	send 32 messages of 16384 bytes as soon as it stands, and disconnect
  *	L	the same, and send 8 empty ones after the disconnect
  *	R	read from the peer as soon as it stands, and disconnect
@@ -179,7 +179,8 @@ static void post_read(struct conn *c, uint64_t id, const struct ibv_mr *mr, size
 	struct ibv_sge sge = { (uintptr_t)c->mem + to, len, mr->lkey };
 	struct ibv_send_wr wr = {
 		.wr_id = id, .sg_list = &sge, .num_sge = 1,
-		.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED | (wants(c, 'z') ? IBV_SEND_FENCE : 0),
 		.wr.rdma = { .remote_addr = from, .rkey = 0x5eed00 },
 	}, *bad;
 

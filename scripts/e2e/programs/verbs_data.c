@@ -219,14 +219,16 @@ static void inline_data(void)
 	pair_close(&p);
 }
 
-/* A fenced send must carry what the read before it brought. */
+/* A fenced Send, and a fenced Write, must carry what the Read before it brought. */
 static void fence(void)
 {
+	uint8_t *written;
 	struct pair p;
 	unsigned int i;
 
 	pair_open(&p, &defaults);
 	hello(&p);
+	written = p.b.mem + 300 * PAGE + 1;
 	for (i = 0; i < 20; i++) {
 		struct ibv_sge mid = sge(&p.a, 10 * PAGE + i, 60000);
 		struct ibv_sge end = sge(&p.b, 200 * PAGE + 3, 60000);
@@ -235,11 +237,17 @@ static void fence(void)
 		post_recv(&p.b, 3, &end, 1);
 		post(&p.a, 1, IBV_WR_RDMA_READ, 0, &mid, 1, addr(&p.b, PAGE),
 		     p.b.mr->rkey);
-		post(&p.a, 2, IBV_WR_SEND, IBV_SEND_FENCE | IBV_SEND_SIGNALED, &mid, 1,
-		     0, 0);
+		/* One with a fence at a time, because it covers those behind it. */
+		if (i & 1)
+			post(&p.a, 4, IBV_WR_RDMA_WRITE, IBV_SEND_FENCE, &mid, 1,
+			     (uintptr_t)written, p.b.mr->rkey);
+		post(&p.a, 2, IBV_WR_SEND, IBV_SEND_SIGNALED | (i & 1 ? 0 : IBV_SEND_FENCE),
+		     &mid, 1, 0, 0);
 		wc_expect(&p.a, 2, IBV_WC_SUCCESS);
 		wc_expect(&p.b, 3, IBV_WC_SUCCESS);
 		same(p.b.mem + 200 * PAGE + 3, 60000, i, "fenced send");
+		if (i & 1)
+			same(written, 60000, i, "fenced write");
 	}
 	pair_close(&p);
 }

@@ -253,6 +253,77 @@ CRIME(send_no_recv, IBV_WR_SEND, 0, 100, RW, NO_RECV, SEND_ENDS, FLUSHED)
 CRIME(send_too_long, IBV_WR_SEND, 0, 100, RW, SHORT_RECV, SEND_ENDS, TOO_LONG)
 CRIME(send_to_read_only, IBV_WR_SEND, 0, 100, RO, READ_ONLY_RECV, SEND_ENDS, ANY_ERROR)
 
+#define STREAM_LEN	(64 << 10)
+#define STREAM_WRITES	48
+
+static bool has_begun(const volatile uint8_t *first)
+{
+	double end = now() + WAIT_MS / 1000.0;
+
+	while (*first == 0xee)
+		if (now() > end)
+			return false;
+	return true;
+}
+
+/* Wait until all that was posted has come back. Return: true if a Write was refused. */
+static bool was_refused(struct side *s)
+{
+	struct ibv_wc wc;
+	int i, bad = 0;
+
+	for (i = 0; i < STREAM_WRITES; i++) {
+		check(wc_get(s, &wc, WAIT_MS), "Write %d of %d does not come back", i, STREAM_WRITES);
+		bad += wc.status != IBV_WC_SUCCESS;
+	}
+	return bad;
+}
+
+/* Return: true if Writes were still to come when the region went. */
+static bool revoke_amid(struct pair *p, uint8_t *copy)
+{
+	uint8_t *mem = p->b.mem + REGION;
+	struct ibv_mr *mr = ibv_reg_mr(p->b.pd, mem, STREAM_LEN, RW);
+	int i;
+
+	check(mr, "reg_mr: %m");
+	memset(mem, 0xee, STREAM_LEN);
+	for (i = 0; i < STREAM_WRITES; i++) {
+		struct ibv_sge e = sge(&p->a, i * PAGE, STREAM_LEN);
+
+		post(&p->a, i, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &e, 1, (uintptr_t)mem, mr->rkey);
+	}
+	check(has_begun(mem), "no Write arrives");
+	check(!ibv_dereg_mr(mr), "dereg_mr: %m");
+	memcpy(copy, mem, STREAM_LEN);
+	if (async_get(&p->b, 3000) < 0) {
+		check(!was_refused(&p->a), "Writes failed, and the receiver knows of none");
+		return false;
+	}
+	was_refused(&p->a);
+	check(!memcmp(copy, mem, STREAM_LEN), "the peer wrote to a region that was gone");
+	return true;
+}
+
+/* A region goes while the peer writes to it, again and again: nothing in it changes any more. */
+static void write_revoked(void)
+{
+	uint8_t *copy = malloc(STREAM_LEN);
+	struct pair p;
+	int i, done = 0;
+
+	check(copy, "malloc");
+	for (i = 0; done < 5; i++) {
+		check(i < 50, "the Writes were over each time");
+		pair_open(&p, &defaults);
+		hello(&p);
+		fill(p.a.mem, REGION, i);
+		done += revoke_amid(&p, copy);
+		pair_free(&p);
+	}
+	free(copy);
+}
+
 /* A list of three Reads, one of which, @bad, the peer will refuse */
 static void three_reads(struct pair *p, struct ibv_send_wr wr[3], struct ibv_sge e[3], int bad)
 {
@@ -488,6 +559,7 @@ const struct test error_tests[] = {
 	{ "write_no_right", write_no_right },
 	{ "write_stale", write_stale },
 	{ "write_gone", write_gone },
+	{ "write_revoked", write_revoked },
 	{ "write_other_pd", write_other_pd },
 	{ "write_qp_forbids", write_qp_forbids },
 	{ "read_past_end", read_past_end },

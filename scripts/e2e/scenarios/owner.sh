@@ -29,8 +29,8 @@ owner_kernel() {
 	nvme_target_down
 }
 
-# sees COMMAND...: the queue pairs of mpa0, and what their connections do
-sees() {
+# sees_data_path COMMAND...: the queue pairs of mpa0, and what their connections do
+sees_data_path() {
 	"${@}" rdma resource show qp link mpa0/1 -dd >"$WORK/seen.log"
 	grep -q " state RTS " "$WORK/seen.log" && grep -q drv_reads_out "$WORK/seen.log"
 }
@@ -41,9 +41,9 @@ owner_sees() {
 	new_port
 	serve server b rping -s -a "$B4" -p "$PORT"
 	start client a "${ALICE[@]}" rping -c -a "$B4" -p "$PORT"
-	wait_for 10 sees env
-	sees "${ALICE[@]}" || fail "its user does not see it"
-	not sees "${BOB[@]}" || fail "another user sees it"
+	wait_for 10 sees_data_path env
+	sees_data_path "${ALICE[@]}" || fail "its user does not see it"
+	not sees_data_path "${BOB[@]}" || fail "another user sees it"
 	grep -q " state RTS " "$WORK/seen.log" || fail "another user does not see the queue pair"
 	stop client
 }

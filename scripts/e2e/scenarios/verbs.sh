@@ -47,7 +47,7 @@ scenarios queue 40 queues verbs \
 	late_solicited told_once srq:newer srq_last cq_overflow:newer flush drain reset query
 
 scenarios error 30 errors verbs \
-	write_past_end:newer write_before write_no_right write_stale write_gone write_other_pd \
+	write_past_end:newer write_before write_no_right write_stale write_gone write_revoked write_other_pd \
 	write_qp_forbids read_past_end read_before read_no_right read_stale read_gone \
 	read_other_pd read_qp_forbids second_read behind_a_read send_too_long send_to_read_only \
 	local_bad_lkey local_behind local_gone local_past_end local_read_sink \
