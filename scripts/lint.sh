@@ -184,6 +184,8 @@ run_sysfs() {
 	local settings counters others name
 	step "the documents of settings and counters"
 	settings=$(in_code '^static DEVICE_ATTR_RW\(([a-z_]+)\);.*')
+	settings+=$'\n'$(in_code '^NUMBER\(([a-z_]+),.*')
+	settings+=$'\n'$(in_code '^FLAG\(([a-z_]+)\);.*')
 	counters=$(in_code '^.*RNIC_STAT_.*\.name = "([a-z_]+)".*')
 	counters+=$'\n'$(in_code '^PORT_COUNTER\(([a-z_]+),.*')
 	others=$(in_code '^static DEVICE_ATTR_RO\(([a-z_]+)\);.*')

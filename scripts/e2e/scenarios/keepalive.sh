@@ -11,10 +11,3 @@ keepalive_idle() {
 
 scenario keepalive_on 60 "TCP's keepalive is on for connections of both roles"
 keepalive_on() { peer alive on; }
-
-scenario keepalive_setting 15 "the setting keepalive_s: default, good and bad values"
-keepalive_setting() {
-	dirty
-	[ "$(setting keepalive_s)" = default ] || fail "keepalive_s: $(setting keepalive_s)"
-	setting_takes keepalive_s off 1 32767 default -- 0 -1 32768 x
-}

@@ -5,15 +5,19 @@
 setting() { cat "/sys/class/infiniband/mpa0/mpa/$1"; }
 set_to() { echo "$2" >"/sys/class/infiniband/mpa0/mpa/$1"; }
 
-# setting_takes NAME VALUES...: each is kept; what follows "--" is refused
+other_settings() { grep -H . /sys/class/infiniband/mpa[01]/mpa/* | grep -v "mpa0/mpa/$1:"; }
+
+# setting_takes NAME DEFAULT VALUES...: each is kept; what follows "--" is refused
 setting_takes() {
-	local name=$1 old value
-	old=$(setting "$name")
-	shift
+	local name=$1 old=$2 value others
+	[ "$(setting "$name")" = "$old" ] || fail "$name is '$(setting "$name")' at first"
+	others=$(other_settings "$name")
+	shift 2
 	while [ "$1" != -- ]; do
 		set_to "$name" "$1" || fail "$name=$1 refused"
 		value=$(setting "$name")
-		[[ $value == *"$1"* ]] || fail "$name is '$value' after '$1'"
+		[ "$value" = "$1" ] || fail "$name is '$value' after '$1'"
+		[ "$others" = "$(other_settings "$name")" ] || fail "$name changes another one"
 		shift
 	done
 	for value in "${@:2}"; do
@@ -25,20 +29,19 @@ setting_takes() {
 scenario settings 15 "the settings in sysfs: defaults, good values, bad values" newer
 settings() {
 	dirty
-	[[ $(setting crc) == *required* ]] || fail "crc: $(setting crc)"
-	[ "$(setting markers)" = 0 ] || fail "markers: $(setting markers)"
-	[ "$(setting revision)" = 2 ] || fail "revision: $(setting revision)"
-	setting_takes crc off required -- yes 2 ''
-	setting_takes markers 1 0 -- 2 -1 x
-	setting_takes revision 1 2 -- 0 3 x
-	setting_takes rtr none send write read -- x 7
-	setting_takes startup_timeout_ms 1000 20000 -- -1 x
-	setting_takes request_timeout_ms 100 20000 -- 99 -1 x
-	setting_takes close_timeout_ms 100 3600000 -- 99 3600001 -1 x
-	setting_takes max_pending 1 100 -- -1 x
-	setting_takes coalesce 0 1 -- 2 -1 x
-	setting_takes rnr_wait_ms 0 600000 -- 600001 -1 x
-	setting_takes shares 1 65536 -- 0 65537 x
+	setting_takes crc required off required -- yes 2 ''
+	setting_takes markers 0 1 0 -- 2 -1 x
+	setting_takes revision 2 1 2 -- 0 3 x
+	setting_takes rtr 'send write read' none send write read -- x 7
+	setting_takes rtr_frame 0 1 0 -- 2 -1 x
+	setting_takes startup_timeout_ms 10000 100 600000 -- 99 600001 -1 x
+	setting_takes request_timeout_ms 2000 100 600000 -- 99 600001 -1 x
+	setting_takes close_timeout_ms 60000 100 3600000 -- 99 3600001 -1 x
+	setting_takes keepalive_s default off 1 32767 default -- 0 32768 -1 x
+	setting_takes max_pending 1024 1 65536 -- 0 65537 -1 x
+	setting_takes coalesce 1 0 1 -- 2 -1 x
+	setting_takes rnr_wait_ms 5000 0 600000 -- 600001 -1 x
+	setting_takes shares 8 1 65536 -- 0 65537 x
 }
 
 scenario revision_1 20 "rping with MPA revision 1 on either side, and with CRC off"

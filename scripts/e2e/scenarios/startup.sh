@@ -35,13 +35,6 @@ rtr_frame_on() {
 	done
 }
 
-scenario startup_rtr_setting 15 "the setting rtr_frame: default, good and bad values"
-startup_rtr_setting() {
-	dirty
-	[ "$(setting rtr_frame)" = 0 ] || fail "rtr_frame: $(setting rtr_frame)"
-	setting_takes rtr_frame 1 0 -- 2 -1 x
-}
-
 # ucmatose's server sends first, its client waits: peer-to-peer (P2P-38). With
 # revision 1 only the RtR frame makes that work.
 scenario startup_rtr_both 60 "two of us: the accepting side sends first, with RtR frames"

@@ -47,12 +47,6 @@ static ssize_t crc_store(struct device *device, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(crc);
 
-static ssize_t markers_show(struct device *device,
-			    struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%d\n", READ_ONCE(get_settings(device)->markers));
-}
-
 /* A number between two bounds, else -EINVAL. */
 static int parse_number(const char *buf, u32 min, u32 max, u32 *val)
 {
@@ -61,25 +55,72 @@ static int parse_number(const char *buf, u32 min, u32 max, u32 *val)
 	return 0;
 }
 
-/* 0 or 1. */
-static ssize_t store_flag(bool *flag, const char *buf, size_t count)
+/**
+ * struct plain_setting - a setting that is a number, or a flag
+ * @attr:	its file
+ * @at:		offset of its field in struct rnic_settings
+ * @is_flag:	the field is a bool, else a u32
+ * @min:	smallest value
+ * @max:	largest value
+ */
+struct plain_setting {
+	struct device_attribute attr;
+	size_t at;
+	bool is_flag;
+	u32 min;
+	u32 max;
+};
+
+static ssize_t show_plain(struct device *device, struct device_attribute *attr, char *buf)
 {
+	const struct plain_setting *s = container_of(attr, struct plain_setting, attr);
+	const void *field = (const void *)get_settings(device) + s->at;
+
+	return sysfs_emit(buf, "%u\n", s->is_flag ? READ_ONCE(*(const bool *)field) :
+						    READ_ONCE(*(const u32 *)field));
+}
+
+static ssize_t store_plain(struct device *device, struct device_attribute *attr, const char *buf,
+			   size_t count)
+{
+	const struct plain_setting *s = container_of(attr, struct plain_setting, attr);
+	void *field = (void *)get_settings(device) + s->at;
 	u32 val;
-	int ret = parse_number(buf, 0, 1, &val);
+	int ret = parse_number(buf, s->min, s->max, &val);
 
 	if (ret)
 		return ret;
-	WRITE_ONCE(*flag, val);
+	if (s->is_flag)
+		WRITE_ONCE(*(bool *)field, val);
+	else
+		WRITE_ONCE(*(u32 *)field, val);
 	return count;
 }
 
-static ssize_t markers_store(struct device *device,
-			     struct device_attribute *attr, const char *buf,
-			     size_t count)
-{
-	return store_flag(&get_settings(device)->markers, buf, count);
-}
-static DEVICE_ATTR_RW(markers);
+#define PLAIN(name_, is_flag_, min_, max_)					\
+	static struct plain_setting plain_##name_ = {				\
+		.attr = {							\
+			.attr = { .name = __stringify(name_), .mode = 0644 },	\
+			.show = show_plain,					\
+			.store = store_plain,					\
+		},								\
+		.at = offsetof(struct rnic_settings, name_),			\
+		.is_flag = is_flag_,						\
+		.min = min_,							\
+		.max = max_,							\
+	}
+#define NUMBER(name_, min_, max_) PLAIN(name_, false, min_, max_)
+#define FLAG(name_) PLAIN(name_, true, 0, 1)
+
+FLAG(markers);
+FLAG(rtr_frame);
+FLAG(coalesce);
+NUMBER(startup_timeout_ms, 100, 600000);
+NUMBER(request_timeout_ms, 100, 600000);
+NUMBER(close_timeout_ms, 100, 3600000);
+NUMBER(max_pending, 1, 65536);
+NUMBER(rnr_wait_ms, 0, 600000);
+NUMBER(shares, 1, 65536);
 
 static ssize_t revision_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
@@ -160,83 +201,6 @@ static ssize_t rtr_store(struct device *device, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(rtr);
 
-static ssize_t rtr_frame_show(struct device *device,
-			      struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%d\n", READ_ONCE(get_settings(device)->rtr_frame));
-}
-
-static ssize_t rtr_frame_store(struct device *device,
-			       struct device_attribute *attr, const char *buf,
-			       size_t count)
-{
-	return store_flag(&get_settings(device)->rtr_frame, buf, count);
-}
-static DEVICE_ATTR_RW(rtr_frame);
-
-static ssize_t startup_timeout_ms_show(struct device *device,
-				       struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(get_settings(device)->startup_timeout_ms));
-}
-
-static ssize_t startup_timeout_ms_store(struct device *device,
-					struct device_attribute *attr,
-					const char *buf, size_t count)
-{
-	u32 val;
-	int ret = parse_number(buf, 100, 600000, &val);
-
-	if (ret)
-		return ret;
-	WRITE_ONCE(get_settings(device)->startup_timeout_ms, val);
-	return count;
-}
-static DEVICE_ATTR_RW(startup_timeout_ms);
-
-static ssize_t request_timeout_ms_show(struct device *device,
-				       struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(get_settings(device)->request_timeout_ms));
-}
-
-static ssize_t request_timeout_ms_store(struct device *device,
-					struct device_attribute *attr,
-					const char *buf, size_t count)
-{
-	u32 val;
-	int ret = parse_number(buf, 100, 600000, &val);
-
-	if (ret)
-		return ret;
-	WRITE_ONCE(get_settings(device)->request_timeout_ms, val);
-	return count;
-}
-static DEVICE_ATTR_RW(request_timeout_ms);
-
-static ssize_t close_timeout_ms_show(struct device *device,
-				     struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(get_settings(device)->close_timeout_ms));
-}
-
-static ssize_t close_timeout_ms_store(struct device *device,
-				      struct device_attribute *attr,
-				      const char *buf, size_t count)
-{
-	u32 val;
-	int ret = parse_number(buf, 100, 3600000, &val);
-
-	if (ret)
-		return ret;
-	WRITE_ONCE(get_settings(device)->close_timeout_ms, val);
-	return count;
-}
-static DEVICE_ATTR_RW(close_timeout_ms);
-
 static ssize_t keepalive_s_show(struct device *device,
 				struct device_attribute *attr, char *buf)
 {
@@ -266,95 +230,20 @@ static ssize_t keepalive_s_store(struct device *device,
 }
 static DEVICE_ATTR_RW(keepalive_s);
 
-static ssize_t max_pending_show(struct device *device,
-				struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(get_settings(device)->max_pending));
-}
-
-static ssize_t max_pending_store(struct device *device,
-				 struct device_attribute *attr,
-				 const char *buf, size_t count)
-{
-	u32 val;
-	int ret = parse_number(buf, 1, 65536, &val);
-
-	if (ret)
-		return ret;
-	WRITE_ONCE(get_settings(device)->max_pending, val);
-	return count;
-}
-static DEVICE_ATTR_RW(max_pending);
-
-static ssize_t coalesce_show(struct device *device,
-			     struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%d\n", READ_ONCE(get_settings(device)->coalesce));
-}
-
-static ssize_t coalesce_store(struct device *device,
-			      struct device_attribute *attr,
-			      const char *buf, size_t count)
-{
-	return store_flag(&get_settings(device)->coalesce, buf, count);
-}
-static DEVICE_ATTR_RW(coalesce);
-
-static ssize_t rnr_wait_ms_show(struct device *device,
-				struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(get_settings(device)->rnr_wait_ms));
-}
-
-static ssize_t rnr_wait_ms_store(struct device *device,
-				 struct device_attribute *attr,
-				 const char *buf, size_t count)
-{
-	u32 val;
-	int ret = parse_number(buf, 0, 600000, &val);
-
-	if (ret)
-		return ret;
-	WRITE_ONCE(get_settings(device)->rnr_wait_ms, val);
-	return count;
-}
-static DEVICE_ATTR_RW(rnr_wait_ms);
-
-static ssize_t shares_show(struct device *device, struct device_attribute *attr,
-			   char *buf)
-{
-	return sysfs_emit(buf, "%u\n", READ_ONCE(get_settings(device)->shares));
-}
-
-static ssize_t shares_store(struct device *device, struct device_attribute *attr,
-			    const char *buf, size_t count)
-{
-	u32 val;
-	int ret = parse_number(buf, 1, 65536, &val);
-
-	if (ret)
-		return ret;
-	WRITE_ONCE(get_settings(device)->shares, val);
-	return count;
-}
-static DEVICE_ATTR_RW(shares);
-
 static struct attribute *settings_attrs[] = {
 	&dev_attr_crc.attr,
-	&dev_attr_markers.attr,
+	&plain_markers.attr.attr,
 	&dev_attr_revision.attr,
 	&dev_attr_rtr.attr,
-	&dev_attr_rtr_frame.attr,
-	&dev_attr_startup_timeout_ms.attr,
-	&dev_attr_request_timeout_ms.attr,
-	&dev_attr_close_timeout_ms.attr,
+	&plain_rtr_frame.attr.attr,
+	&plain_startup_timeout_ms.attr.attr,
+	&plain_request_timeout_ms.attr.attr,
+	&plain_close_timeout_ms.attr.attr,
 	&dev_attr_keepalive_s.attr,
-	&dev_attr_max_pending.attr,
-	&dev_attr_coalesce.attr,
-	&dev_attr_rnr_wait_ms.attr,
-	&dev_attr_shares.attr,
+	&plain_max_pending.attr.attr,
+	&plain_coalesce.attr.attr,
+	&plain_rnr_wait_ms.attr.attr,
+	&plain_shares.attr.attr,
 	NULL
 };
 
