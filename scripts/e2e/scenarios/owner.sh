@@ -47,3 +47,19 @@ owner_sees() {
 	grep -q " state RTS " "$WORK/seen.log" || fail "another user does not see the queue pair"
 	stop client
 }
+
+# Without -p: the rdma of iproute2 6.1 ends an array there that it did not begin.
+scenario resource_json 30 "rdma resource is JSON that a program can read"
+resource_json() {
+	new_port
+	serve server b rping -s -a "$B4" -p "$PORT"
+	start client a rping -c -a "$B4" -p "$PORT"
+	wait_for 10 sees_data_path env
+	rdma -j -dd resource show qp link mpa0/1 >"$WORK/seen.json"
+	python3 - "$WORK/seen.json" <<-'END'
+		import json, sys
+		qps = [qp for qp in json.load(open(sys.argv[1])) if qp["state"] == "RTS"]
+		assert len(qps) == 1 and qps[0]["drv_open"] == 1 and qps[0]["drv_receives"] > 0, qps
+	END
+	stop client
+}
