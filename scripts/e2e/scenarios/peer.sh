@@ -21,5 +21,7 @@ export PEER_TESTS=${PEER_TESTS:-$(
 		reads answers closing late fuzz
 )}
 while IFS=$'\t' read -r file test text; do
-	scenario "peer_$test" 60 "$text" -- peer "$file" "$test"
+	tag=''
+	[ "$file" != terminates ] || tag=wire
+	scenario "peer_$test" 60 "$text" $tag -- peer "$file" "$test"
 done <<<"$PEER_TESTS"
