@@ -149,7 +149,7 @@ ipsec_packets() {
 	b ip -s xfrm state list spi "$1" | sed -n 's/.*(bytes), \([0-9]*\)(packets)$/\1/p'
 }
 
-scenario ipsec_transport 60 "under IPsec; its associations go, new ones come, the stream goes on (SEC-03, SEC-06)"
+scenario ipsec_transport 60 "under IPsec; its associations go, new ones come, the stream goes on (SEC-03, SEC-06)" wire
 ipsec_transport() {
 	dirty
 	modprobe -a esp4 xfrm_user gcm

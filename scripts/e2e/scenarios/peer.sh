@@ -21,7 +21,9 @@ export PEER_TESTS=${PEER_TESTS:-$(
 		reads answers closing late fuzz
 )}
 while IFS=$'\t' read -r file test text; do
-	tag=''
-	[ "$file" != terminates ] || tag=wire
+	case $file in
+	setup | terminates) tag=wire ;;
+	*) tag='' ;;
+	esac
 	scenario "peer_$test" 60 "$text" $tag -- peer "$file" "$test"
 done <<<"$PEER_TESTS"
