@@ -103,8 +103,8 @@ time.sleep(600)"
 
 # --- shares of users (core/limits.c) ---
 
-# What is left of a share of 1/16384 when its user has a context, and one of each in it
-SHARE="qps 8 srqs 4 mrs 64 cqs 7 pds 7 contexts 3"
+# What is left of a share of 1/16384 when its user has one of each; no context is refused
+SHARE="qps 8 srqs 4 mrs 64 cqs 7 pds 7 contexts 100"
 ALL="qps 100 srqs 100 mrs 100 cqs 100 pds 100 contexts 100"
 
 # got NAME WHAT: what the program was given of each, before it was refused or had enough
@@ -131,9 +131,9 @@ limits_shares() {
 	dirty
 	echo 16384 >/sys/class/infiniband/mpa0/mpa/shares
 	takes alice "$SHARE" "${ALICE[@]}" "$BIN/limits_probe" share
-	# The context is of root, who opened it, and other contexts are not.
+	# The context is of root, who opened it.
 	USER_ID=2001 run inherited a "$BIN/limits_probe" share_inherited
-	got inherited "${SHARE%3}0"
+	got inherited "$SHARE"
 	takes bob "$SHARE" "${BOB[@]}" "$BIN/limits_probe" share
 	takes root "$ALL" "$BIN/limits_probe" share
 	gives_back root
@@ -152,13 +152,15 @@ limits_shares_namespace() {
 	echo 16384 >/sys/class/infiniband/mpa0/mpa/shares
 	takes alice "$SHARE" "${ALICE[@]}" "$BIN/limits_probe" share
 	USER_ID=2001 try namespace a "$BIN/limits_probe" share_namespace
-	grep -q "mpa0: Cannot allocate memory" "$WORK/namespace.log" || fail "it got more"
+	grep -q "Cannot allocate memory" "$WORK/namespace.log" || fail "it got more"
 	USER_ID=2002 run other a "$BIN/limits_probe" share_namespace
 	got other "$SHARE"
 	gives_back alice
 }
 
-scenario limits_rdma_cgroup 60 "the rdma controller bounds the objects of a cgroup, also root's" newer
+# Not where kmemleak looks: ib_uverbs of 6.1 leaks the task when the controller refuses a context.
+scenario limits_rdma_cgroup 60 "the rdma controller bounds the objects of a cgroup, also root's" \
+	newer memcg
 limits_rdma_cgroup() {
 	make_cgroup rdma "mpa0 hca_handle=2 hca_object=20"
 	takes some "qps 18 srqs 0 mrs 0 cqs 0 pds 0 contexts 1" \
