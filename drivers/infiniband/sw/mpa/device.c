@@ -291,7 +291,8 @@ static struct rnic_dev *alloc_dev(void)
 	if (rnic_mr_dev_init(dev))
 		goto free_stats;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
-	xa_init_flags(&dev->shares, XA_FLAGS_ACCOUNT);
+	/* Interrupts off as for @qps, because lockdep has one class for the locks of both. */
+	xa_init_flags(&dev->shares, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	rnic_settings_init(&dev->set);
 	rnic_cm_dev_init(dev);
 	INIT_LIST_HEAD(&dev->node);

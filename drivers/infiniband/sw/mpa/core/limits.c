@@ -61,7 +61,7 @@ struct rnic_share *rnic_share_get(struct rnic_dev *dev)
 	if (!mine)
 		return NULL;
 	mine->user = rnic_user();
-	xa_lock(&dev->shares);
+	xa_lock_irq(&dev->shares);
 	share = __xa_cmpxchg(&dev->shares, __kuid_val(mine->user), NULL, mine, RNIC_GFP);
 	if (xa_is_err(share)) {
 		share = NULL;
@@ -69,7 +69,7 @@ struct rnic_share *rnic_share_get(struct rnic_dev *dev)
 		share = share ?: mine;
 		share->contexts++;
 	}
-	xa_unlock(&dev->shares);
+	xa_unlock_irq(&dev->shares);
 	if (share != mine)
 		kfree(mine);
 	return share;
@@ -86,11 +86,11 @@ void rnic_share_put(struct rnic_dev *dev, struct rnic_share *share)
 {
 	bool last;
 
-	xa_lock(&dev->shares);
+	xa_lock_irq(&dev->shares);
 	last = !--share->contexts;
 	if (last)
 		__xa_erase(&dev->shares, __kuid_val(share->user));
-	xa_unlock(&dev->shares);
+	xa_unlock_irq(&dev->shares);
 	if (last)
 		kfree(share);
 }
