@@ -132,11 +132,15 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (!share)
 		return ret;
 	container_of(uctx, struct rnic_ucontext, ibuc)->share = share;
-	if (rnic_dev_charge(dev, RNIC_OBJ_UCONTEXT, share)) {
+	/*
+	 * Do not refuse a context for the share, because ib_uverbs (6.1 to 7.3) leaks the task
+	 * then, and a user could repeat that.
+	 */
+	if (rnic_dev_charge(dev, RNIC_OBJ_UCONTEXT, NULL)) {
 		ret = send_response(udata, &resp, sizeof(resp));
 		if (!ret)
 			return 0;
-		rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT, share);
+		rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT, NULL);
 	}
 	rnic_share_put(dev, share);
 	return ret;
@@ -146,10 +150,9 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 void rnic_dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	struct rnic_dev *dev = rnic_dev(uctx->device);
-	struct rnic_share *share = rnic_uctx_share(uctx);
 
-	rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT, share);
-	rnic_share_put(dev, share);
+	rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT, NULL);
+	rnic_share_put(dev, rnic_uctx_share(uctx));
 }
 
 /*

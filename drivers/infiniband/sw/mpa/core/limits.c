@@ -95,17 +95,12 @@ void rnic_share_put(struct rnic_dev *dev, struct rnic_share *share)
 		kfree(share);
 }
 
-/*
- * No context is refused for the share, because ib_uverbs (6.1) leaks a reference to the task when
- * a context is refused, and a user could repeat that. Ask for the capability last, because security
- * modules log who lacks it.
- */
+/* Ask for the capability last, because security modules log who lacks it. */
 static bool charge_share(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share)
 {
 	int most = max(limits[obj] / READ_ONCE(dev->set.shares), 1U);
 
-	if (atomic_inc_return(&share->num[obj]) <= most || obj == RNIC_OBJ_UCONTEXT ||
-	    capable(CAP_SYS_ADMIN))
+	if (atomic_inc_return(&share->num[obj]) <= most || capable(CAP_SYS_ADMIN))
 		return true;
 	atomic_dec(&share->num[obj]);
 	return false;
@@ -115,7 +110,7 @@ static bool charge_share(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_sh
  * rnic_dev_charge() - count a new object
  * @dev:	the device
  * @obj:	its kind
- * @share:	share of the user who pays, NULL for a kernel consumer
+ * @share:	share of the user who pays, NULL for a kernel consumer and for a context
  *
  * Context: process.
  * Return: false at the limit, of the device or of the share.

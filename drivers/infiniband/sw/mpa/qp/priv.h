@@ -106,6 +106,11 @@ void rnic_tx_done(struct rnic_qp *qp);
 bool rnic_tx_idle(struct rnic_qp *qp);
 bool rnic_tx_waiting(struct rnic_qp *qp);
 
+/* rnr.c */
+void rnic_receive_fail(struct rnic_qp *qp, enum ib_wc_status status);
+bool rnic_receive_take(struct rnic_qp *qp);
+bool rnic_receive_await(struct rnic_qp *qp);
+
 /* rx.c */
 bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s);
 

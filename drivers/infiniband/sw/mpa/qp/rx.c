@@ -20,7 +20,7 @@
  * the rest of the next FPDU is there, because the pass tells it how many bytes are missing.
  * The next pass continues behind the rx->mpa.seen bytes of that FPDU that are verified.
  *
- * A Send that finds no receive stays in the receive queue for a while (may_wait()). The next pass
+ * A Send that finds no receive stays in the receive queue for a while (rnr.c). The next pass
  * begins with it.
  *
  * A handler returns an enum wire_err. rnic_qp_fail_peer() counts it and ends the connection with a
@@ -28,7 +28,6 @@
  */
 
 #include "core/dev.h"
-#include "core/wq.h"
 #include "mem/mr.h"
 #include "qp/priv.h"
 #include "qp/srq.h"
@@ -171,75 +170,6 @@ static enum wire_err place_tagged(struct pass *p, const struct ddp_seg *seg, u32
 	return copy_payload(&pl, qp->mem.mr, to, seg->len) ? WIRE_DDP_LOCAL : WIRE_OK;
 }
 
-/* Set the error state before the consumer sees the receive fail. */
-static void fail_receive(struct rnic_qp *qp, enum ib_wc_status status)
-{
-	rnic_qp_error(qp);
-	rnic_recv_complete(qp, status, 0, 0, false, true);
-}
-
-static void end_wait(struct rnic_qp *qp)
-{
-	if (!qp->rx.rnr)
-		return;
-	WRITE_ONCE(qp->rx.rnr, false);
-	cancel_delayed_work(&qp->again);
-}
-
-static bool take_receive(struct rnic_qp *qp)
-{
-	struct rnic_rx *rx = &qp->rx;
-	int ret;
-
-	ret = qp->srq ? rnic_srq_pop(qp, &rx->rwqe) : rnic_rq_pop(&qp->rq, &rx->rwqe);
-	if (!ret)
-		return false;
-	end_wait(qp);
-	rx->receives++;
-	rx->have_rwqe = true;
-	if (ret < 0) {
-		fail_receive(qp, IB_WC_LOC_QP_OP_ERR);
-		return false;
-	}
-	rnic_sgl_init(&rx->sgl, rx->rwqe.sge, rx->rwqe.num_sge, rx->rwqe.len);
-	return true;
-}
-
-static void begin_wait(struct rnic_qp *qp)
-{
-	qp->rx.rnr_since = jiffies;
-	WRITE_ONCE(qp->rx.rnr, true);
-	rnic_stat_inc(qp->dev, RNIC_STAT_RX_RNR_WAITS);
-	/* Store @rnr before looking once more. Pairs with rnic_post_recv(). */
-	smp_mb();
-	if (!qp->srq && rnic_rq_has(&qp->rq, 1))
-		rnic_qp_kick(qp);
-}
-
-/*
- * Leave a Send without a receive in TCP's queue, and all that is behind it, so that TCP's window
- * stops the peer (RFC 5041 section 7.1). The Send also waits if the peer has closed behind it, but
- * not if the consumer has closed. A kernel consumer that posts a receive wakes the worker. User
- * space posts without a system call, so look again after a quarter of the time that has passed,
- * because that finds the receive soon enough in few looks.
- *
- * Return: false if the Send may not wait, or has waited long enough.
- */
-static bool may_wait(struct rnic_qp *qp)
-{
-	struct rnic_rx *rx = &qp->rx;
-	unsigned long waited = rx->rnr ? jiffies - rx->rnr_since : 0;
-
-	if (waited >= rx->rnr_wait || rnic_qp_state(qp) != IB_QPS_RTS) {
-		end_wait(qp);
-		return false;
-	}
-	if (!rx->rnr)
-		begin_wait(qp);
-	mod_delayed_work(rnic_wq, &qp->again, clamp(waited / 4, 1UL, rx->rnr_wait - waited));
-	return true;
-}
-
 static enum wire_err complete_send(struct rnic_qp *qp, const struct ddp_seg *seg)
 {
 	bool solicited = seg->opcode == RDMAP_SEND_SE || seg->opcode == RDMAP_SEND_SE_INV;
@@ -287,19 +217,19 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 	struct rnic_rx *rx = &qp->rx;
 	struct payload pl;
 
-	if (!rx->have_rwqe && !take_receive(qp)) {
-		if (may_wait(qp))
+	if (!rx->have_rwqe && !rnic_receive_take(qp)) {
+		if (rnic_receive_await(qp))
 			return WIRE_OK;
 		rnic_stat_inc(qp->dev, RNIC_STAT_RX_NO_RECEIVE);
 		return WIRE_DDP_U_NOBUF;
 	}
 	if (seg->len > rx->sgl.left) {
-		fail_receive(qp, IB_WC_LOC_LEN_ERR);
+		rnic_receive_fail(qp, IB_WC_LOC_LEN_ERR);
 		return WIRE_DDP_U_TOOLONG;
 	}
 	init_payload(&pl, p, seg->hdr_len);
 	if (place_send(qp, seg->len, &pl)) {
-		fail_receive(qp, IB_WC_LOC_PROT_ERR);
+		rnic_receive_fail(qp, IB_WC_LOC_PROT_ERR);
 		return WIRE_DDP_LOCAL;
 	}
 	return seg->last ? complete_send(qp, seg) : WIRE_OK;

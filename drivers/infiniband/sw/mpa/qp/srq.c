@@ -7,7 +7,7 @@
  *
  * A queue pair that finds the SRQ empty becomes a waiter. A post wakes the first waiter, and one
  * that takes a receive wakes the next if there are more. User space posts without a system call, so
- * each waiter also looks again by its own timer (rx.c).
+ * each waiter also looks again by its own timer (rnr.c).
  */
 #include "core/dev.h"
 #include "qp/qp.h"
