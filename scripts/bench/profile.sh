@@ -66,7 +66,7 @@ run_row() {
 	local dir=$1 mode=(-i)
 	if [ -n "${NATIVE:-}" ]; then
 		perf record -q -e cpu-clock -F $FREQUENCY -k CLOCK_REALTIME -o "$dir/perf.data" -- \
-			"$TOP/scripts/vm/um.sh" -t 600 -o "$dir" -- \
+			"$TOP/scripts/vm/run.sh" -t 600 -o "$dir" -- \
 			env POLL=1 CABLE="$CABLE" MARK="mktemp -q /out/mark.XXXXXX" \
 			scripts/bench/count-guest.sh "$2" "$3" "$ROW" > "$dir/log" || true
 		split_samples "$dir"

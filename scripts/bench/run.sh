@@ -40,7 +40,6 @@ build() {
 	if [ -n "${NATIVE:-}" ]; then
 		GUEST_PACK=$(UM=1 "$TOP/scripts/vm/kernel.sh")
 		export GUEST_PACK
-		machine[0]=$TOP/scripts/vm/um.sh
 	fi
 	for who in $WHO; do
 		module[$who]=$(module_of "$who")

@@ -12,7 +12,6 @@ TOP=$(cd "$HERE/../.." && pwd)
 BIN=$TOP/build/e2e
 OUT=$BIN/logs
 SECONDS_MAX=1500
-VM_RUN=${VM_RUN:-$TOP/scripts/vm/run.sh}
 
 while getopts t:o: option; do
 	case $option in
@@ -29,5 +28,5 @@ settings=()
 for name in RDMA_TYPE MODULE SIW_DIR E2E_SLOW; do
 	[ -z "${!name:-}" ] || settings+=("$name=${!name}")
 done
-exec "$VM_RUN" -n -s -t "$SECONDS_MAX" -o "$OUT" -- \
+exec "$TOP/scripts/vm/run.sh" -n -s -t "$SECONDS_MAX" -o "$OUT" -- \
 	env "${settings[@]}" OUTDIR=/out "$HERE/guest.sh" "$@"

@@ -17,7 +17,8 @@
 # that goes bit by bit there, four times as slow as the kernel's tables.
 #
 # The guest runs a stock kernel (the newest in /boot that lib.sh takes, or -k), or one built
-# by hand (-K, with its modules in -M). It sees this machine's root file system
+# by hand (-K, with its modules in -M), or is a User-mode Linux (um.sh), if GUEST_PACK has
+# one. It sees this machine's root file system
 # read-only below a tmpfs: same paths, same tools; what it writes is gone at the
 # end, except in OUTDIR, which it sees as /out. PROGRAM starts in the project's
 # top folder; its output is ours, byte for byte, as it comes.
@@ -30,6 +31,9 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+# Such a kernel is a process and needs no machine.
+[ ! -e "${GUEST_PACK:-}/linux" ] || exec "$TOP/scripts/vm/um.sh" "$@"
 
 BOOT_SECONDS=${BOOT_SECONDS:-240}
 

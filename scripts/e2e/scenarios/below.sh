@@ -64,7 +64,7 @@ unacknowledged() {
 }
 
 # The client is stopped, so it is the one that sends next, on a cable that was cut.
-scenario tcp_gives_up_small 40 "the same with all sent, and another MTU since (ERR-01)" newer
+scenario tcp_gives_up_small 40 "the same with all sent, and another MTU since (ERR-01)" newer slow
 tcp_gives_up_small() {
 	local before
 	dirty
@@ -110,7 +110,7 @@ outage() {
 	reap probe 40
 }
 
-scenario cm_outage 60 "last words while the cable is cut are heard when it is mended"
+scenario cm_outage 60 "last words while the cable is cut are heard when it is mended" slow
 cm_outage() {
 	outage outage connected parted a dport b vb
 }
@@ -149,7 +149,7 @@ ipsec_packets() {
 	b ip -s xfrm state list spi "$1" | sed -n 's/.*(bytes), \([0-9]*\)(packets)$/\1/p'
 }
 
-scenario ipsec_transport 60 "under IPsec; its associations go, new ones come, the stream goes on (SEC-03, SEC-06)" wire
+scenario ipsec_transport 60 "under IPsec; its associations go, new ones come, the stream goes on (SEC-03, SEC-06)" wire slow
 ipsec_transport() {
 	dirty
 	modprobe -a esp4 xfrm_user gcm

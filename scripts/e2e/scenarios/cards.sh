@@ -38,7 +38,7 @@ cards_data() {
 }
 
 # Captured where they arrive: each frame is what the sender's card made.
-scenario seg_cards 60 "segments that a network card cuts begin with FPDUs (SEG-12)" wire
+scenario seg_cards 60 "segments that a network card cuts begin with FPDUs (SEG-12)" wire slow
 seg_cards() {
 	use_cards
 	b ethtool -K vb tso off gso off gro off >/dev/null

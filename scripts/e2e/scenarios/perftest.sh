@@ -64,10 +64,10 @@ done
 scenario send_bw_sizes 90 "ib_send_bw, 2 bytes to 8 MiB"
 send_bw_sizes() { perf ib_send_bw -a -n 5; }
 
-scenario write_bw_sizes 90 "ib_write_bw, 2 bytes to 8 MiB"
+scenario write_bw_sizes 90 "ib_write_bw, 2 bytes to 8 MiB" slow
 write_bw_sizes() { perf ib_write_bw -a -n 5; }
 
-scenario read_bw_sizes 90 "ib_read_bw, 2 bytes to 8 MiB, with events"
+scenario read_bw_sizes 90 "ib_read_bw, 2 bytes to 8 MiB, with events" slow
 read_bw_sizes() { perf ib_read_bw -a -e -n 5; }
 
 for op in send read; do
@@ -92,7 +92,7 @@ read_lat_budget() {
 	done
 }
 
-scenario write_lat_sizes 60 "ib_write_lat, polling memory"
+scenario write_lat_sizes 60 "ib_write_lat, polling memory" slow
 write_lat_sizes() {
 	perf ib_write_lat -n 10 -s 2
 	perf ib_write_lat -n 10 -s 4097

@@ -77,7 +77,7 @@ seg_steady() {
 	steady "no timestamps" "$B4" -n 40
 }
 
-scenario seg_odd 60 "segment sizes that are no multiple of 4 (SEG-02, SEG-11)" wire
+scenario seg_odd 60 "segment sizes that are no multiple of 4 (SEG-02, SEG-11)" wire slow
 seg_odd() {
 	local mtu
 	dirty
@@ -88,7 +88,7 @@ seg_odd() {
 	done
 }
 
-scenario seg_markers 60 "Markers: every segment begins with an FPDU (SEG-01, SEG-06)" wire
+scenario seg_markers 60 "Markers: every segment begins with an FPDU (SEG-01, SEG-06)" wire slow
 seg_markers() {
 	dirty
 	cut_before_capture
@@ -150,7 +150,7 @@ against_edge() {
 	met_edge "$1"
 }
 
-scenario seg_window 90 "against the edge of the receive window all data arrives (SEG-18)" wire
+scenario seg_window 90 "against the edge of the receive window all data arrives (SEG-18)" wire slow
 seg_window() {
 	dirty
 	narrow

@@ -54,21 +54,21 @@ siw_crc() {
 }
 
 scenario siw_crc_off_a 90 "siw without CRC, we in a with CRC off" \
-	siw -- siw_crc siw-peer.ko a off
+	siw slow -- siw_crc siw-peer.ko a off
 scenario siw_crc_ours_a 90 "siw without CRC, we in a require it" \
-	siw -- siw_crc siw-peer.ko a required
+	siw slow -- siw_crc siw-peer.ko a required
 scenario siw_crc_theirs_a 90 "siw requires CRC, we in a do not" \
-	siw -- siw_crc siw-crc.ko a off
+	siw slow -- siw_crc siw-crc.ko a off
 scenario siw_crc_both_a 90 "siw and we, in a, require CRC" \
 	siw newer -- siw_crc siw-crc.ko a required
 scenario siw_crc_off_b 90 "siw without CRC, we in b with CRC off" \
 	siw newer -- siw_crc siw-peer.ko b off
 scenario siw_crc_ours_b 90 "siw without CRC, we in b require it" \
-	siw -- siw_crc siw-peer.ko b required
+	siw slow -- siw_crc siw-peer.ko b required
 scenario siw_crc_theirs_b 90 "siw requires CRC, we in b do not" \
-	siw -- siw_crc siw-crc.ko b off
+	siw slow -- siw_crc siw-crc.ko b off
 scenario siw_crc_both_b 90 "siw and we, in b, require CRC" \
-	siw -- siw_crc siw-crc.ko b required
+	siw slow -- siw_crc siw-crc.ko b required
 
 # siw sends to us, and answers our Reads; what reaches siw is beside the point, but whole, too.
 scenario siw_watched 90 "siw and we: a message is whole when its last byte is seen" polls siw

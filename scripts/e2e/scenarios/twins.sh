@@ -47,7 +47,7 @@ twins_one_mac() {
 }
 
 # Its address changes to that of the other one.
-scenario twins_later 40 "a device takes the MAC of another one"
+scenario twins_later 40 "a device takes the MAC of another one" slow
 twins_later() {
 	dirty
 	second_cable
@@ -72,7 +72,7 @@ names_are_different() {
 		grep -q 0277:0000:0002 /sys/class/infiniband/mpa3/ports/1/gids/0
 }
 
-scenario twins_container 60 "an interface in a container has its parent's MAC, and a device as it has"
+scenario twins_container 60 "an interface in a container has its parent's MAC, and a device as it has" slow
 twins_container() {
 	dirty
 	ip netns add r

@@ -273,7 +273,7 @@ marked() {
 	done
 }
 
-scenario wire_markers 120 "the judge: Markers in one, the other, and both directions (MRK-03)" wire
+scenario wire_markers 120 "the judge: Markers in one, the other, and both directions (MRK-03)" wire slow
 wire_markers() {
 	dirty
 	cut_before_capture
