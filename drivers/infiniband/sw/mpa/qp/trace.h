@@ -4,8 +4,8 @@
  *
  * An event says what happened to which queue pair, in numbers. It never shows bytes of a
  * message, a work request's id (which often is a pointer), or an address of this machine's
- * memory. So a received segment has no TO, because that is an address here; of a sent one
- * it is the peer's.
+ * memory. So a received segment is shown without its TO, because that is an address here. In
+ * a segment that is sent, TO is the peer's address.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdma_mpa
@@ -23,7 +23,7 @@
 #include "wire/err.h"
 #include "wire/machine.h"
 
-/* Names of values, for us and for programs that read events as they are. */
+/* Names of values, for TP_printk() and for programs that read events in binary form. */
 #define RNIC_TRACE_OPS					\
 	RNIC_NAME(RNIC_OP_WRITE, "write")		\
 	RNIC_NAME(RNIC_OP_READ, "read")			\
@@ -92,7 +92,7 @@
 #undef RNIC_NAME_LAST
 #define RNIC_NAME(value, name) 1 +
 #define RNIC_NAME_LAST(value, name) 1
-/* None is without a name; MPA_ON_NOTHING changes no state. */
+/* Every value has a name, except MPA_ON_NOTHING, because that changes no state. */
 static_assert(RNIC_TRACE_OPS == RNIC_OP_N);
 static_assert(RNIC_TRACE_OPCODES == RDMAP_OPCODE_MAX);
 static_assert(RNIC_TRACE_STATES == MPA_STATES);
@@ -122,12 +122,12 @@ RNIC_TRACE_EVENTS
 	{ RNIC_WQE_FENCE, "fence" },				\
 	{ RNIC_WQE_INLINE, "inline" })
 
-/* The device's name. Not by __string(), whose __assign_str() has other arguments since 6.10. */
+/* The device's name. Not a __string(), because 6.10 changed the arguments of __assign_str(). */
 #define RNIC_TRACE_DEV(ibdev) __dynamic_array(char, dev, strlen((ibdev)->name) + 1)
 #define RNIC_TRACE_SET_DEV(ibdev) \
 	strscpy(__get_str(dev), (ibdev)->name, __get_dynamic_array_len(dev))
 
-/* A work request was taken from a send queue, the @number-th of the queue pair. */
+/* The driver took a work request from a send queue; @number counts the queue pair's requests. */
 TRACE_EVENT(rnic_post,
 	TP_PROTO(const struct ib_qp *qp, u32 number, const struct rnic_wqe *wqe),
 	TP_ARGS(qp, number, wqe),
@@ -160,7 +160,7 @@ TRACE_EVENT(rnic_post,
 		  rnic_show_flags(__entry->flags), __entry->bytes, __entry->stag, __entry->to)
 );
 
-/* An FPDU was encoded: of a Read Request @bytes are those it asks for. */
+/* An FPDU was encoded. For a Read Request the event shows the requested length as bytes. */
 TRACE_EVENT(rnic_fpdu_sent,
 	TP_PROTO(const struct ib_qp *qp, const struct ddp_seg *seg, u32 bytes),
 	TP_ARGS(qp, seg, bytes),
@@ -195,7 +195,7 @@ TRACE_EVENT(rnic_fpdu_sent,
 		  __entry->to)
 );
 
-/* An FPDU arrived, whole and in its turn; whether it is carried out is not known yet. */
+/* A valid FPDU arrived, and it is the next of its queue. It may still be refused. */
 TRACE_EVENT(rnic_fpdu_received,
 	TP_PROTO(const struct ib_qp *qp, const struct ddp_seg *seg),
 	TP_ARGS(qp, seg),
@@ -228,7 +228,7 @@ TRACE_EVENT(rnic_fpdu_received,
 		  __entry->last, __entry->bytes, __entry->msn, __entry->mo, __entry->stag)
 );
 
-/* A completion goes to the CQ: of the send queue's work request @number, or of a receive. */
+/* A completion goes to the CQ. @number is that of the work request; a receive has none. */
 TRACE_EVENT(rnic_completion,
 	TP_PROTO(const struct rnic_cqe *cqe, u32 number),
 	TP_ARGS(cqe, number),
@@ -254,7 +254,10 @@ TRACE_EVENT(rnic_completion,
 		  __print_symbolic(__entry->status, RNIC_TRACE_STATUSES), __entry->bytes)
 );
 
-/* An endpoint goes from one state to another. A responder has no queue pair until accepted. */
+/*
+ * An endpoint goes from one state to another. A responder has no queue pair until its
+ * consumer accepts.
+ */
 TRACE_EVENT(rnic_state,
 	TP_PROTO(const struct ib_device *ibdev, const struct ib_qp *qp, const struct socket *sock,
 		 bool initiator, u32 from, u32 event, u32 to, int status),
@@ -290,7 +293,7 @@ TRACE_EVENT(rnic_state,
 		  __print_symbolic(__entry->to, RNIC_TRACE_STATES), __entry->status)
 );
 
-/* An error that ends a connection: found here, or by the peer, whose Terminate says so. */
+/* An error ends a connection: this end found it (@local), or the peer's Terminate arrived. */
 TRACE_EVENT(rnic_error,
 	TP_PROTO(const struct ib_qp *qp, const struct rdmap_term *term, bool local),
 	TP_ARGS(qp, term, local),
@@ -320,8 +323,8 @@ TRACE_EVENT(rnic_error,
 );
 
 /*
- * A queue pair loses its connection: by an @error, which rnic_error told before; because TCP
- * @lost it; because the @consumer closed; else because the peer did.
+ * A queue pair loses its connection: because of an @error, which rnic_error has reported;
+ * because TCP @lost it; because the @consumer closed it; or else because the peer closed it.
  */
 TRACE_EVENT(rnic_close,
 	TP_PROTO(const struct ib_qp *qp, bool error, bool lost, bool consumer),
