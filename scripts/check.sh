@@ -9,21 +9,22 @@
 #                      builds for other kernels; a tree in another folder; the table of
 #                      requirements
 # check.sh e2e [NAME...]    only the scenarios on the stock kernel, or those named
-# check.sh debug [NAME...]  only what is on the debug kernel, or those named and KUnit
+# check.sh debug [NAME...]  only the debug kernel: KUnit, and all its scenarios or those named
 # check.sh newer [NAME...]  all that can run on the newer kernel, or those named
 # check.sh kernels [RELEASE...]  only builds for other kernels (kernels.sh)
-# check.sh times DIR        prints e2e/times anew, out of the results below DIR
+# check.sh times DIR        prints e2e/times anew, from the results below DIR
 #
-# KERNELS="6.1 6.12 7.3", or KERNELS=all, which is the same: the first two run everything
-# that can run on each of these.
+# With KERNELS="6.1 6.12 7.3", or KERNELS=all, which means the same, the first two run
+# everything that can run on each of these kernels.
 #
-# Guests run side by side where there is memory. The rest of the tests, and the build of the
-# debug kernel, go on beside them, because a guest leaves processors idle.
+# Guests run side by side if there is memory for them. The rest of the tests, and the build of
+# the debug kernel, go on beside them, because a guest leaves processors idle.
 #
-# A run leaves in build/check, build/check-all and so on what each part said, and results,
-# which matrix.sh takes for the table in README.
+# A run leaves the output of each part in build/check, build/check-all and so on, with a file
+# named results, from which matrix.sh makes the table in README.
 #
-# The last line is "N passed, N failed". What could not be built or run, a test
+# The last line is "N passed, N failed". A part that could not be built or run, a test
+# program that ended badly, a missing plan and a dead guest count as failures.
 # program that ended badly, a missing plan and a dead guest count as failures.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -32,34 +33,35 @@ set -euo pipefail
 OUT=$BUILD/check
 passed=0 failed=0
 summary=()
-guests=() # the folders of those that were started
+guests=() # the folders of the guests that were started
 debugging='' # the chosen kernel is the one with checks of its own
 kernel_pid='' watcher=''
 hint='' # what to look at if the next results are bad, %s is the scenario
-folder='' # where other_folder() is, for it to be removed
+folder='' # the temporary folder of other_folder(), which clean_up() removes
 
 NEWER=${NEWER:-6.12}
-# Of the scenarios that are not tagged "newer" check.sh all takes one in twelve on a newer
-# kernel, by the commit's number. Tagged are those of what goes through include/compat, and of
-# each part of the driver one.
-PARTS=12 # so many commits go through the rest
+# On a newer kernel check.sh all runs the scenarios that are tagged "newer", and one in twelve of
+# the others, which the number of the commit chooses. The tag is on all scenarios that test
+# include/compat, and on one scenario for each part of the driver.
+PARTS=12 # after this number of commits each of the others has run once
 
 # left_out: "WHERE TAG WHY": a scenario with that tag (e2e/lib.sh) is not run there, unless it
-# is named. WHERE is check.sh without an argument, the stock kernel, a newer one, or the debug
-# kernel, as it is or with KCSAN. "beside" is what check.sh all does on the debug kernel, to
-# save 35 minutes of processor time. A scenario that is tagged "debug" is run there nevertheless.
+# is named. WHERE is check.sh without an argument ("check"), the stock kernel, a newer one, the
+# debug kernel, or the debug kernel with KCSAN. "beside" is the debug kernel in check.sh all,
+# where leaving these out saves 35 minutes of processor time. A scenario that is also tagged
+# "debug" is run there nevertheless.
 left_out() {
 	cat <<- 'END'
-		check	slow	a quicker one is beside it; make check-all and make e2e have it
-		stock	podman	podman is 90 MB; make container-check has it
+		check	slow	there is a quicker one; make check-all and make e2e run it
+		stock	podman	podman is 90 MB; make container-check runs it
 		newer	podman	podman is 90 MB
 		debug	podman	that kernel has no seccomp, which podman wants
-		stock	sshd	it wants sshd; make e2e E2E=hosts_bench has it
-		newer	sshd	it wants sshd; make e2e E2E=hosts_bench has it
+		stock	sshd	it needs sshd; make e2e E2E=hosts_bench runs it
+		newer	sshd	it needs sshd; make e2e E2E=hosts_bench runs it
 		debug	sshd	that kernel has no AF_ALG
-		stock	compiler	it compiles for minutes under emulation; make e2e E2E=pair_build has it
-		newer	compiler	that kernel is none whose headers are installed
-		debug	compiler	that kernel is none whose headers are installed
+		stock	compiler	it compiles for minutes under emulation; make e2e E2E=pair_build runs it
+		newer	compiler	the headers of that kernel are not installed
+		debug	compiler	the headers of that kernel are not installed
 		stock	failslab	that kernel cannot make allocations fail
 		newer	failslab	that kernel cannot make allocations fail
 		kcsan	failslab	the kernel with KCSAN makes no allocation fail
@@ -70,10 +72,10 @@ left_out() {
 		debug	memcg	that kernel has no memory cgroups
 		debug	hotplug	that kernel cannot take a processor away
 		debug	last	unload comes last by itself
-		beside	polls	a program that polls memory has the one processor; make debug-check has it
-		beside	wire	what tshark and TCP show does not depend on the kernel; make debug-check has it
-		beside	siw	siw with other settings, and siw_apps is there; make debug-check has it
-		beside	script	scripts for the user, which the stock kernel shows; make debug-check has it
+		beside	polls	a program that polls memory needs the only processor; make debug-check runs it
+		beside	wire	the bytes on the cable do not depend on the kernel; make debug-check runs it
+		beside	siw	siw_apps runs, this is siw with other settings; make debug-check runs it
+		beside	script	the stock kernel tests the scripts for users; make debug-check runs it
 	END
 }
 
@@ -88,19 +90,19 @@ note() {
 	} >> "$OUT/failures"
 }
 
-# attempt NAME COMMAND...: a step that has no tests of its own
+# attempt NAME COMMAND...: runs a step that has no tests of its own
 attempt() {
 	local name=$1 hint=''
 	shift
-	("$@") || { # its own shell, for die ends it
-		note "$name" 0 1 "could not"
+	("$@") || { # a shell of its own, because die ends it
+		note "$name" 0 1 "the step failed"
 		return 1
 	}
 }
 
-# count NAME FILE STATUS [AWK-OPTION...]: the results in FILE; STATUS is how the
-# program that wrote it ended, or empty if nobody saw it end. The numbers are left in good
-# and bad.
+# count NAME FILE STATUS [AWK-OPTION...]: adds the results in FILE to the total. STATUS is the
+# exit status of the program that wrote FILE, or empty if it did not reach its end. The numbers
+# are left in good and bad.
 count() {
 	local name=$1 file=$2 status=$3 why=''
 	shift 3
@@ -118,7 +120,7 @@ count() {
 	note "$name" "$good" "$bad" "$why"
 }
 
-# heads NAME: what failed, what to look at, and the first that is said of each
+# heads NAME: for each test that failed, what to look at and the first lines of its diagnostics
 heads() {
 	awk -v name="$1" -v hint="$hint" '
 		/^# FAILED: / {
@@ -136,14 +138,14 @@ heads() {
 		left-- > 0 { print "    " $0 }' | cut -c1-150
 }
 
-# record WHAT DIR: those numbers as a line of $OUT/results, for matrix.sh
+# record WHAT DIR: writes good and bad as a line of $OUT/results, for matrix.sh
 record() {
 	local extent=whole
 	[ "$1" != scenarios ] || extent=$(cat "$2/extent")
 	echo "$(date +%F) $(cat "$2/release") $1 $good $bad $extent" >> "$OUT/results"
 }
 
-# record_builds FILE: what kernels.sh says there
+# record_builds FILE: writes the results of kernels.sh in FILE as such lines
 record_builds() {
 	awk -v date="$(date +%F)" '
 		function say() {
@@ -193,8 +195,7 @@ fuzzing() {
 	count "fuzzing the engine" "$OUT/fuzz.tap" $status
 }
 
-# other_kernels [ends|RELEASE...]: the module builds for kernels that nobody has installed
-# here.
+# other_kernels [ends|RELEASE...]: builds the module for kernels that are not installed here
 other_kernels() {
 	local status=0
 	step "the module, for other kernels${1:+: $*}"
@@ -220,20 +221,20 @@ other_folder() {
 	count "in another folder" "$OUT/folder.tap" $status
 }
 
-# start_kernel NICE: the debug kernel, in the background
+# start_kernel NICE: builds the debug kernel in the background
 start_kernel() {
 	nice -n "$1" "$TOP/scripts/vm/kernel.sh" > "$OUT/kernel" &
 	kernel_pid=$!
 }
 
-# From here on all is for the debug kernel.
+# From here on everything is built for the debug kernel and runs on it.
 choose_debug_kernel() {
 	GUEST_PACK=$(cat "$OUT/kernel")
 	export GUEST_PACK
 	debugging=yes
 }
 
-# names_of PATTERN...: the scenarios meant, in their order
+# names_of PATTERN...: the scenarios that match, in their order
 names_of() {
 	local name _ pattern
 	while read -r name _; do
@@ -247,7 +248,8 @@ names_of() {
 # tagged TAG: the scenarios with that tag
 tagged() { sed -n "/ $1\( \|\$\)/s/ .*//p" <<< "$scenarios"; }
 
-# scenarios_for WHERE...: all but what is left out in one of these places, which is said.
+# scenarios_for WHERE...: all scenarios but those that are left out in one of these places. It
+# says on stderr which these are.
 scenarios_for() {
 	awk -v places=" $* " '
 		FNR == NR {
@@ -274,8 +276,8 @@ scenarios_for() {
 		}' <(left_out) - <<< "$scenarios"
 }
 
-# deal FACTOR DIR...: shares the scenarios named on stdin out to guests, the longest first,
-# each to the one that has least to do. The first takes FACTOR times as long for each.
+# deal FACTOR DIR...: shares the scenarios named on stdin out to guests, the longest first, each
+# to the guest that has least to do. The first guest takes FACTOR times as long for each.
 deal() {
 	local factor=$1
 	shift
@@ -294,8 +296,8 @@ deal() {
 			}'
 }
 
-# turn_of VERSION: which of the PARTS it is the turn of. Each commit takes the next one, and
-# of two kernels neither has what the other one has.
+# turn_of VERSION: the number of the part, of PARTS, that is to run on that kernel. Each commit
+# takes the next part, and 6.12 takes another part than the newer kernels.
 turn_of() {
 	local turn=${TURN:-} add=0
 	[ "$1" = 6.12 ] || add=$((PARTS / 2))
@@ -303,7 +305,7 @@ turn_of() {
 	echo $(((turn + add) % PARTS))
 }
 
-# some_of VERSION NAME...: of these, the share of a newer kernel
+# some_of VERSION NAME...: those of these scenarios that are to run on a newer kernel
 some_of() {
 	local turn number=0 name
 	turn=$(turn_of "$1")
@@ -316,7 +318,7 @@ some_of() {
 	grep -Fxf <(tagged newer) <(printf '%s\n' "$@")
 }
 
-# A name, or pattern, that means no scenario is a mistake, and so is a tag that is none's.
+# Refuses a name or pattern that matches no scenario, and a tag that no scenario has.
 must_mean_something() {
 	local pattern tag
 	for pattern in "$@"; do
@@ -327,7 +329,7 @@ must_mean_something() {
 	done < <(left_out)
 }
 
-# build_for DIR: what the scenarios need on the chosen kernel
+# build_for DIR: builds what the scenarios need on the chosen kernel
 build_for() {
 	mkdir -p "$1"
 	attempt "building the module" build_module "$1" &&
@@ -336,7 +338,7 @@ build_for() {
 		attempt "building the kernel's consumers" build_consumers
 }
 
-# build_kunit DIR: the guest of DIR is to run the suites too.
+# build_kunit DIR: builds the KUnit suites, and the guest of DIR runs them too
 build_kunit() {
 	mkdir -p "$1"
 	attempt "building the KUnit module" build_suites "$1" || rm -f "$1/kunit.modules"
@@ -364,8 +366,8 @@ build_programs() {
 	run_logged "$OUT/programs.log" make -C "$TOP/scripts/e2e/programs" OUT="$BUILD/e2e"
 }
 
-# How many guests may run at once: each has two processors, of which it uses little
-# more than one, and its memory.
+# How many guests may run at once. Each has two processors but uses little more than one, so
+# there may be one for each processor here, if there is memory for it.
 at_once() {
 	awk -v most="$(nproc)" -v each="$memory" '$1 == "MemAvailable:" {
 		n = int($2 / (each * 1024 + 300000))
@@ -375,8 +377,8 @@ at_once() {
 	}' /proc/meminfo
 }
 
-# progress: how many scenarios are through, and how long the others may take, by what
-# e2e/times says of them and how that has held so far. The debug kernel takes twice as long.
+# progress: how many scenarios have ended, and how long the others may take. That is the time
+# in e2e/times, corrected by the rate so far. The debug kernel takes twice as long.
 progress() {
 	find "$OUT" -maxdepth 2 \( -name names -o -name e2e.tap \) | sort -r |
 		(mapfile -t files && awk -v begin="$first_guest" -v now=$SECONDS -v room="$room" '
@@ -410,13 +412,13 @@ watch() {
 # Waits until there is room for one more guest.
 wait_for_room() {
 	while [ "$(jobs -rp | grep -cvx "${watcher:-none}")" -ge "$room" ]; do
-		wait -n || true # how they ended is in a file
+		wait -n || true # the guest's status is in a file
 	done
 }
 
-# start_guest DIR: a guest with the chosen kernel runs the scenarios in DIR/names, in the
-# background, once there is room. Its output comes behind the folder's name; all results go
-# to DIR. The debug kernel is told what is in DIR/append, too.
+# start_guest DIR: runs the scenarios in DIR/names in a guest with the chosen kernel, in the
+# background, once there is room. Each line of its output begins with the folder's name, and all
+# results go to DIR. DIR/append is added to the command line of the debug kernel.
 start_guest() {
 	local dir=$1 label='' slow=1 processors=2 options=() settings=() names
 	mapfile -t names < "$dir/names"
@@ -449,7 +451,7 @@ start_guest() {
 		env "${settings[@]}" scripts/check-guest.sh "${names[@]}" &
 }
 
-# boot DIR LABEL OPTION...: vm/run.sh; its process and its status are left in DIR.
+# boot DIR LABEL OPTION...: runs vm/run.sh, and leaves its process id and status in DIR
 boot() {
 	local dir=$1 label=$2
 	shift 2
@@ -463,12 +465,12 @@ boot() {
 	} 2>&1 | sed -u "s/^/$label/"
 }
 
-# read_status DIR NAME: how that part of the guest's run ended, empty if it did not
+# read_status DIR NAME: the status of that part of the guest's run, empty if it did not end
 read_status() {
 	cat "$1/$2.status" 2> /dev/null || true
 }
 
-# The command that runs one scenario again where a guest was, for printf
+# again DIR: the command that runs scenarios again on the kernel of that guest
 again() {
 	case ${1##*/} in
 	debug-*) echo "${KCSAN:+KCSAN=1 }make debug-check" ;;
@@ -477,7 +479,7 @@ again() {
 	esac
 }
 
-# count_guest DIR: what it left there, once it has ended
+# count_guest DIR: counts the results that the guest has left there
 count_guest() {
 	local dir=$1 status where='' place
 	[ "$planned" = 1 ] || where=", ${dir##*/}"
@@ -505,7 +507,7 @@ count_guest() {
 	hint=''
 }
 
-# Waits for the guests, and counts what each left.
+# Waits for the guests, and counts the results of each.
 count_guests() {
 	local dir
 	[ -z "$watcher" ] || while [ "$(jobs -rp | grep -cvx "$watcher")" -gt 0 ]; do
@@ -522,8 +524,8 @@ stop_watching() {
 	watcher=''
 }
 
-# plan VERSION whole|quick|part [NAME...]: which scenarios run in which guests on that kernel:
-# all, those that are not slow, or some. Two guests share them if they are many.
+# plan VERSION whole|quick|part [NAME...]: decides which scenarios run in which guests on that
+# kernel: all, those that are not slow, or some. If they are many, several guests share them.
 plan() {
 	local version=$1 extent=$2 where=newer names dirs=("$OUT/$1") number
 	shift 2
@@ -548,7 +550,7 @@ plan() {
 	planned=$((planned + ${#dirs[@]}))
 }
 
-# on_kernel VERSION [kunit]: the guests planned for it. 6.1 is the one in /boot.
+# on_kernel VERSION [kunit]: starts the guests planned for it. 6.1 is the kernel in /boot.
 on_kernel() {
 	local version=$1 dir dirs=() hint=''
 	for dir in "$OUT/$1" "$OUT/$1"-*; do
@@ -556,7 +558,7 @@ on_kernel() {
 	done
 	if [ "$version" != 6.1 ]; then
 		if ! GUEST_PACK=$("$TOP/scripts/vm/package.sh" "$version"); then
-			note "Linux $version" 0 1 "could not get it"
+			note "Linux $version" 0 1 "its packages could not be fetched"
 			unset GUEST_PACK
 			return
 		fi
@@ -575,7 +577,7 @@ on_kernel() {
 }
 
 # plan_debug [NAME...]: two guests share the list. kmemleak takes a quarter of the time, and
-# in check.sh all the second does without.
+# in check.sh all the second guest runs without it.
 plan_debug() {
 	local places=(debug) factor=1 one=$OUT/debug-1 two=$OUT/debug-2
 	mkdir -p "$one"
@@ -598,15 +600,15 @@ plan_debug() {
 	scenarios_for "${places[@]}" | deal "$factor" "$one" "$two"
 }
 
-# The debug kernel. In each guest the module goes at the end, or kmemleak would look at one in
-# use. One processor each in check.sh all: what they lock costs twice as much with two, which
-# make debug-check has.
+# Runs the guests with the debug kernel. Each unloads the module at the end, because kmemleak
+# must not look at a module in use. In check.sh all each guest has one processor, because
+# locking costs twice as much with two; in make debug-check each has two.
 on_debug() {
 	local one=$OUT/debug-1 two=$OUT/debug-2
 	wait "$kernel_pid" || true
 	kernel_pid=''
 	if [ ! -s "$OUT/kernel" ]; then
-		note "building the debug kernel" 0 1 "could not"
+		note "building the debug kernel" 0 1 "the build failed"
 		return
 	fi
 	choose_debug_kernel
@@ -621,8 +623,8 @@ on_debug() {
 # shellcheck disable=SC2317 # called by the EXIT trap
 clean_up() {
 	local file
-	# Once it has ended its number may be another's.
 	[ -z "$folder" ] || rm -rf "$folder"
+	# Only a running job, because a process that has ended may have left its number to another.
 	! jobs -rp | grep -qx "${kernel_pid:-none}" || kill "$kernel_pid" || true
 	stop_watching
 	for file in "$OUT"/*/vm.pid; do
@@ -630,8 +632,8 @@ clean_up() {
 	done
 }
 
-# Is each requirement of the ledger shown by tests that ran and passed just now? On
-# either kernel: some scenarios run on one only.
+# Checks that each requirement of the ledger is shown by tests that have just run and passed.
+# The kernel does not matter, because some scenarios run on one kernel only.
 check_requirements() {
 	local status=0 files
 	step "the table of requirements"
@@ -641,8 +643,8 @@ check_requirements() {
 	count "the table of requirements" "$OUT/requirements" $status
 }
 
-# The summary, the total, and between them what failed: some see no more of a long log
-# than its last lines.
+# Prints the summary, the failures and the total, in this order, because of a long log some
+# people see only the last lines.
 finish() {
 	echo
 	printf '%s\n' "${summary[@]}"
@@ -655,8 +657,8 @@ finish() {
 	[ "$failed" = 0 ]
 }
 
-# write_times DIR: the scenarios' times of the stock kernel's guests there, and those that
-# e2e/times has of scenarios that did not run
+# write_times DIR: prints the times of the scenarios that ran on the stock kernel there, and
+# the times in e2e/times of those that did not run
 write_times() {
 	sed '/^#/!d' "$TOP/scripts/e2e/times"
 	cat "$1"/6.1*/e2e.tap | tr -d '\r' |
@@ -664,7 +666,7 @@ write_times() {
 		cat - <(sed '/^#/d' "$TOP/scripts/e2e/times") | awk '!seen[$1]++' | LC_ALL=C sort
 }
 
-# KERNELS, as a list
+# KERNELS as a list
 kernels() {
 	local version
 	case ${KERNELS:-} in
@@ -721,10 +723,10 @@ check | all)
 	done
 	if [ "$what" = all ]; then
 		plan_debug
-		start_kernel 19 # behind all else
+		start_kernel 19 # everything else goes first
 	fi
-	# lint and the guests' module are built from the same files, and the first guest has
-	# what it needs before the rest begins.
+		# The first guest has all that it needs before lint begins, which builds from the
+		# same files.
 	on_kernel "${whole%% *}" kunit
 	unit_tests
 	fuzzing

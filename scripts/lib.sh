@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# What the scripts share: where things are, and which kernel a guest runs.
+# The parts that the scripts share: where things are, and which kernel a guest runs.
 # To be sourced. Everything the scripts make goes to build/.
 # shellcheck disable=SC2034 # the variables are for the scripts that source this
 
@@ -17,7 +17,7 @@ step() {
 	echo "==> $*" >&2
 }
 
-# The series of the kernels of this machine's Debian, which the names of its packages have;
+# The series of the kernels of this machine's Debian, as the names of its packages have it;
 # empty on another release or distribution, where any kernel will do.
 stock_series() {
 	local ID='' VERSION_ID=''
@@ -29,8 +29,8 @@ stock_series() {
 	esac
 }
 
-# The release of the newest kernel of series $1 in /boot, of all if it is empty; one whose
-# headers are installed goes first, for modules must be built for it.
+# The release of the newest kernel in /boot, of series $1 if that is not empty. A kernel whose
+# headers are installed is preferred, because modules must be built for it.
 newest_kernel() {
 	local release first=''
 	while read -r release; do
@@ -77,8 +77,8 @@ guest_kdir() {
 # own_suite: the release of this machine's Debian, as bookworm
 own_suite() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release; }
 
-# in_suite SUITE COMMAND...: in a system of that release, with its compilers; here if this
-# machine is one
+# in_suite SUITE COMMAND...: runs it in a system of that release, with its compilers, or here if
+# this machine has that release
 in_suite() {
 	if [ "$1" = "$(own_suite)" ]; then
 		"${@:2}"
@@ -87,15 +87,15 @@ in_suite() {
 	fi
 }
 
-# copy_source DIR: what the module is made of, to be built there
+# copy_source DIR: copies the module's source there, to be built
 copy_source() {
 	mkdir -p "$1"
 	(cd "$TOP" && find Kbuild dkms.conf include drivers -type f \
 		\( -name '*.[ch]' -o -name Kbuild -o -name dkms.conf \) -exec cp -pu --parents -t "$1" {} +)
 }
 
-# result STATUS TEXT LOG: a line of TAP, and what the log says of a failure. Counts in number
-# and failed.
+# result STATUS TEXT LOG: prints a line of TAP, and after a failure the errors in LOG. Counts in
+# number and failed.
 result() {
 	number=$((number + 1))
 	if [ "$1" = 0 ]; then
@@ -108,7 +108,7 @@ result() {
 		head -n 20 | sed 's/^/# /'
 }
 
-# debian_mirror: where this machine has Debian's own packages from; empty if apt knows none
+# debian_mirror: the mirror of Debian's own packages that apt uses here; empty if apt knows none
 debian_mirror() {
 	# shellcheck disable=SC2016 # apt fills it in
 	apt-get indextargets --format '$(CODENAME) $(COMPONENT) $(REPO_URI)' \
@@ -116,8 +116,8 @@ debian_mirror() {
 		awk '$1 !~ /-/ && $2 == "main" && !seen++ { print $3 }'
 }
 
-# debian_sources SUITE: lines for the sources.list of a system of that release, of Debian's
-# archives that this machine's apt uses. Packages for sid are in one.
+# debian_sources SUITE: the sources.list for a system of that release, with the archives of
+# Debian that this machine's apt uses. sid has only one archive.
 debian_sources() {
 	apt-get indextargets --format "\$(REPO_URI) \$(CODENAME)" 'Created-By: Packages' \
 		'Origin: Debian' 'Component: main' | awk -v suite="$1" '
@@ -125,7 +125,7 @@ debian_sources() {
 		$2 !~ /backports|sid-/ && !seen[$0]++ { print "deb", $1, $2, "main" }'
 }
 
-# apt_settings_for DIR: how this machine's apt gets through to its mirrors, for a system in DIR
+# apt_settings_for DIR: copies the settings by which apt reaches its mirrors to the system in DIR
 apt_settings_for() {
 	local file
 	for file in $(grep -lsE 'Proxy|Check-' /etc/apt/apt.conf.d/* || true); do
@@ -133,7 +133,7 @@ apt_settings_for() {
 	done
 }
 
-# guest_make ARGUMENT...: make, in that folder, by the tools that its kernel was made with
+# guest_make ARGUMENT...: make in the folder of guest_kdir, with the tools that made its kernel
 guest_make() {
 	local kdir suite=''
 	kdir=$(guest_kdir) || return
@@ -148,7 +148,7 @@ guest_make() {
 	fi
 }
 
-# run_logged LOG COMMAND...: quiet when all is well; else the log, and failure.
+# run_logged LOG COMMAND...: prints the log, and fails, only if the command fails
 run_logged() {
 	local log=$1
 	shift
