@@ -5,11 +5,11 @@
 # there), lib/modules/RELEASE/ and a file named release.
 #
 # A kernel takes ten minutes, so it is kept as a pack outside the tree, in
-# $XDG_CACHE_HOME/rdma_mpa (~/.cache/rdma_mpa); what is in build/ is unpacked from
-# there. A new source package or another debug.config makes a new one.
+# $XDG_CACHE_HOME/rdma_mpa (~/.cache/rdma_mpa), and unpacked from there to build/. A new source
+# package or another debug.config makes a new one.
 # DEBUG_BUILD=DIR makes the pack from a kernel built in DIR (O=DIR) before.
 #
-# KCSAN=1: the one that looks for data races, with kcsan.config's checks in place of
+# KCSAN=1: the kernel that looks for data races, with kcsan.config's checks in place of
 # debug.config's.
 # UM=1: the User-mode Linux of um.config, from the source of 7.3, which Debian 13's backports
 # have. In place of bzImage is linux, and a file named arch says how modules are made.
@@ -26,13 +26,13 @@ arch=x86 image=arch/x86/boot/bzImage folders=arch/x86
 what="the debug kernel"
 steps=1950	# lines the build prints, for the progress
 
-# What failslab needs to fail allocations of one module only: in 6.1 its stack filter
-# is kept from x86-64, whose unwinder once stood in the way. Later kernels allow it,
-# and ours has frame pointers.
+# failslab needs its stack filter to fail allocations of one module only. 6.1 does not allow the
+# filter on x86-64, because its unwinder once stood in the way. Later kernels allow it, and ours
+# has frame pointers.
 filter='/^config FAULT_INJECTION_STACKTRACE_FILTER$/,/^config /{/depends on !X86_64$/d}'
 filtered=lib/Kconfig.debug
 
-# source_version: of the package; of the archive itself where there is no dpkg
+# source_version: the version of the package, or a hash of the archive where there is no dpkg
 source_version() {
 	[ -z "${UM:-}" ] || {
 		basename "$archive" .deb | sed 's/.*_\(.*\)_.*/\1/'
@@ -42,7 +42,7 @@ source_version() {
 		sha256sum "$archive" | cut -c 1-12
 }
 
-# Every 20 s, how far the build with this log is, for as long as we live.
+# Prints every 20 s how far the build with this log is, as long as this script lives.
 show_progress() {
 	local begin=$SECONDS
 	while sleep 20 && kill -0 $$ 2> /dev/null; do
@@ -51,9 +51,10 @@ show_progress() {
 	done
 }
 
-# lost_options CONFIG SOURCE: options of the fragment that CONFIG lacks. kconfig drops without
-# a word what it cannot set; that an option is off may be said in other ways. Two are gone by
-# 6.12, where what they switched on always is.
+# lost_options CONFIG SOURCE: the options of the fragment that CONFIG lacks, because kconfig
+# silently drops an option that it cannot set. Options that are off are not compared, because
+# that may be written in several ways. Two options are gone by 6.12, where the features that
+# they switched on are always on.
 lost_options() {
 	local option name
 	while read -r option; do
@@ -105,8 +106,8 @@ build() {
 	fi
 }
 
-# headers SOURCE OBJECTS DIR: source and build folder in one, without what only the
-# kernel itself is built from; as scripts/package/builddeb does it.
+# headers SOURCE OBJECTS DIR: puts source and build folder into one, without the files that only
+# the kernel itself is built from; as scripts/package/builddeb does it.
 headers() {
 	local source=$1 objects=$2 dir=$3
 	mkdir -p "$dir"
@@ -181,7 +182,7 @@ make_pack() {
 	pack "$source" "$objects"
 }
 
-# The other kernel's fragment: the same base, other checks.
+# Makes the fragment of the kernel with KCSAN: the same base, other checks.
 choose_kcsan() {
 	mkdir -p "$BUILD/vm"
 	fragment=$BUILD/vm/kcsan.config
@@ -193,7 +194,7 @@ choose_kcsan() {
 	instrument=(KCSAN_SANITIZE=n)
 }
 
-# newest_archive: of those in the cache
+# newest_archive: the newest source package in the cache
 newest_archive() {
 	find "$cache" -name "${name}_*.deb" 2> /dev/null | sort -V | tail -n 1
 }
@@ -205,7 +206,7 @@ choose_um() {
 	arch=um image=linux folders="arch/um arch/x86"
 	what="the User-mode Linux"
 	steps=1400
-	# In a module this address has more than 32 bits, and the module is not loaded.
+	# In a module this address needs more than 32 bits, so the kernel cannot load the module.
 	filter='s/"movq $\(__get_kernel_nofault_faulted_%=\),%1\\n"/"movabsq $\1,%q0\\nmovq %q0,%1\\n"/'
 	filter+=';s/"=r" (_faulted)/"=\&r" (_faulted)/'
 	filtered=arch/x86/um/shared/sysdep/faultinfo_64.h

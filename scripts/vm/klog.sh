@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # klog.sh mark NAME   (in a guest) notes in the kernel's log where NAME begins.
-# klog.sh show NAME   prints what the kernel said since, without time stamps.
-# klog.sh check NAME  prints what in it no kernel should say; fails if there is any.
+# klog.sh show NAME   prints the kernel's messages since then, without time stamps.
+# klog.sh check NAME  prints those of them that no kernel should print; fails if there are any.
 # klog.sh scan FILE   the same for a log in a file.
 set -euo pipefail
 
-# What a splat begins with, one kind a line.
+# The beginnings of splats, one kind a line.
 bad='WARNING:|BUG:|Oops|general protection fault[,:]|kernel NULL pointer
 KASAN|UBSAN|KFENCE|kmemleak: [0-9]+ new|Object .* remaining
 possible circular locking|possible recursive locking|inconsistent lock state

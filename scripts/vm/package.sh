@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # package.sh VERSION: prints a folder with Debian's kernel of that version (6.12, 7.3), as
 # it comes in packages: bzImage, headers/ (external modules build there),
-# lib/modules/RELEASE/ and a file named release, as in kernel.sh's. A file named suite
-# says in which release's system (suite.sh) modules for it are to be built, if not in ours.
+# lib/modules/RELEASE/ and a file named release, as in kernel.sh's. A file named suite names the
+# release in whose system (suite.sh) modules for it must be built, if that is not ours.
 #
 # The packages are fetched by name with apt (120 MB), 6.12 from this machine's own sources,
 # 7.x from the backports of Debian 13, kept in the cache ($XDG_CACHE_HOME/rdma_mpa,
-# ~/.cache/rdma_mpa), and unpacked below build/. Nothing is installed: a machine on which
-# somebody runs the tests boots tomorrow what it booted today. Without a network those of
-# the cache will do.
+# ~/.cache/rdma_mpa), and unpacked below build/. Nothing is installed, so that running the tests
+# does not change which kernel this machine boots. Without a network the packages in the cache
+# are used.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -23,7 +23,7 @@ case $1 in
 esac
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa/$meta # in it a folder for a release
 
-# The apt that knows the kernel
+# Runs a command of apt where apt knows the kernel
 with_apt() {
 	if [ -n "$suite" ]; then
 		"$TOP/scripts/vm/suite.sh" "$suite" "$@"
@@ -32,8 +32,8 @@ with_apt() {
 	fi
 }
 
-# The release that the metapackage stands for, and where there is none the newest; empty if
-# apt does not know it
+# The release that the metapackage depends on, or the newest one where there is no metapackage;
+# empty if apt knows none
 release_of() {
 	if [ -n "$suite" ]; then
 		with_apt apt-cache pkgnames "linux-binary-$version." | sed 's/^linux-binary-//' |
@@ -44,7 +44,7 @@ release_of() {
 		sed -n 's/^Depends: linux-image-\([^ ,]*\).*/\1/p' || true
 }
 
-# The packages of $release, to the cache
+# Fetches the packages of $release to the cache
 fetch() {
 	local common=${release%-amd64} names=("linux-image-$release")
 	[ -n "$release" ] || return
@@ -64,8 +64,8 @@ fetch() {
 	mv "$work/got" "$cache/$release"
 }
 
-# The lists of a fresh machine are empty, those of an old one name packages that are
-# gone: look at new ones when a first try fails.
+# Fetches the newest release. If that fails it tries again with fresh lists, because the lists
+# of a fresh machine are empty and those of an old one name packages that are gone.
 fetch_newest() {
 	release=$(release_of)
 	! fetch || return 0
@@ -76,13 +76,13 @@ fetch_newest() {
 		! fetch || return 0
 	fi
 	release=$(find "$cache" -mindepth 1 -maxdepth 1 -printf '%f\n' 2> /dev/null || true)
-	[ -n "$release" ] || die "apt cannot fetch what $meta stands for (apt-get update;" \
+	[ -n "$release" ] || die "apt cannot fetch the packages of $meta (apt-get update;" \
 		"in Debian 12 it is in security); the log is build/vm/package.log"
 	step "apt has nothing; taking $release from the cache"
 }
 
-# arrange DIR: what was unpacked there, as a pack. Without vmlinux no BTF is made for
-# modules, which would want pahole.
+# arrange DIR: makes a pack of the packages unpacked there. vmlinux is removed, so that no BTF is
+# made for modules, because that would need pahole.
 arrange() {
 	local dir=$1 headers=usr/src/linux-headers-$release
 	if [ -n "$suite" ]; then

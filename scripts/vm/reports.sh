@@ -19,8 +19,8 @@ result() {
 	[ "$1" = 0 ] || head -n 200 "$3" | sed 's/^/# /'
 }
 
-# All records the buffer has, those that "dmesg --clear" hides too. A read returns
-# one record, and none is left when it would wait.
+# Prints all records in the buffer, also those that "dmesg --clear" hides. Each read returns one
+# record, and dd ends when a read would have to wait.
 whole_log() {
 	dd if=/dev/kmsg iflag=nonblock bs=8192 2> /dev/null
 }
@@ -30,13 +30,13 @@ lockdep_on() {
 	grep -E '^ *debug_locks: +1$' /proc/lockdep_stats > /dev/null
 }
 
-# Off is what the kernel's command line says; if it turned itself off, that is a fault. The
-# kernel with KCSAN has none.
+# Must kmemleak be on? The kernel's command line may turn it off, and the kernel with KCSAN has
+# none. If it turned itself off that is a fault, so its state is not asked for.
 kmemleak_on() {
 	[ -e "$kmemleak" ] && ! grep -qw kmemleak=off /proc/cmdline
 }
 
-# Twice: an object younger than five seconds is not reported.
+# Scans twice, because an object younger than five seconds is not reported.
 leaks() {
 	echo scan > "$kmemleak"
 	sleep 6
@@ -60,7 +60,7 @@ check)
 		cat /proc/lockdep_stats > "$found"
 		lockdep_on
 		result $? "lockdep is still on" "$found"
-		# It turns itself off, too, when one of these is used up.
+		# lockdep also turns itself off when one of these is used up.
 		awk '/\[max:/ { print "# " $0 }' /proc/lockdep_stats
 	fi
 	if [ -e "$kcsan" ]; then

@@ -6,15 +6,15 @@
 #          [-n] [-s] [-p PLUGIN,ARGS] [-k RELEASE | -K BZIMAGE -M MODDIR]
 #          -- PROGRAM [ARGS...]
 #
-# -i: one emulated processor whose clock counts instructions, 8 ns each, and skips
-# what is idle. Then a time is a number of instructions, whatever else runs here.
+# -i: one emulated processor whose clock counts instructions, 8 ns each, and skips idle time.
+# A time is then a number of instructions, whatever else runs here.
 # -n: two Ethernet cards (e1000) at the ends of one cable, addresses 02:77:00:00:00:01
 # and :02. They gather, sum and cut (TSO) as real ones do.
 #
-# -p: a plugin for qemu, which emulates the processor then even where it need not.
+# -p: a plugin for qemu, which then emulates the processor even if KVM works.
 #
-# -s: CRC32C in software where the processor is emulated. Its crc32 instruction is a call
-# that goes bit by bit there, four times as slow as the kernel's tables.
+# -s: CRC32C in software if the processor is emulated, because the emulator computes the crc32
+# instruction bit by bit, four times as slow as the kernel's tables.
 #
 # The guest runs a stock kernel (the newest in /boot that lib.sh takes, or -k), or one built
 # by hand (-K, with its modules in -M), or is a User-mode Linux (um.sh), if GUEST_PACK has
@@ -26,8 +26,8 @@
 # Three channels, so that no kernel message can pass for a result: the kernel's
 # console goes to a file (console.log in OUTDIR if there is one), the program's
 # output to a second serial port, its exit status to a file in a small shared
-# folder. No status there is a failure, whatever was printed: 124 for a time-out,
-# 125 for a guest that died; the end of the console then goes to stderr.
+# folder. If there is no status the run has failed, whatever was printed: 124 is a time-out,
+# 125 a guest that died. The end of the console then goes to stderr.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -37,10 +37,10 @@ set -euo pipefail
 
 BOOT_SECONDS=${BOOT_SECONDS:-240}
 
-# The processor that is emulated. Not one that says it is fast at "rep movsb" (ERMS, FSRM):
-# the kernel takes that for its copies from and to user space then, and the emulator carries
-# it out byte by byte, eight times as slow as the moves of words that other copies are made
-# of. Speeds and instruction counts would be of that, and of nothing that a processor does.
+# The processor that is emulated. It must not announce a fast "rep movsb" (ERMS, FSRM), because
+# the kernel then copies from and to user space with that instruction, and the emulator carries
+# it out byte by byte, eight times as slow as the word moves of other copies. Speeds and
+# instruction counts would then measure the emulator.
 CPU_MODEL=max,-erms,-fsrm
 cpus=2 sockets=1 memory=2G seconds=300 outdir='' append='' release='' image='' moddir='' count='' tables='' cards=(-nic none) plugin=()
 
@@ -93,7 +93,7 @@ choose_kernel() {
 	if [ -n "$image" ]; then
 		[ -n "$moddir" ] || die "-K needs -M: where are that kernel's modules?"
 		moddir=$(moddir_path "$moddir") || die "no modules.dep in $moddir"
-		sockets=$cpus # MP tables tell a kernel without ACPI of one core a socket
+		sockets=$cpus # for a kernel without ACPI: MP tables have one core a socket
 	else
 		[ -n "$release" ] || release=$(guest_release)
 		image=/boot/vmlinuz-$release
@@ -103,7 +103,7 @@ choose_kernel() {
 	[ -e "$moddir/modules.dep" ] || die "no modules.dep in $moddir"
 }
 
-# A bash script for the guest: runs exactly "$@".
+# Writes a bash script for the guest that runs exactly "$@", and the settings of stage2.sh.
 write_control_files() {
 	local dir=$1
 	shift
@@ -123,7 +123,7 @@ share() {
 	echo "virtio-9p-pci,fsdev=$tag,mount_tag=$tag"
 }
 
-# run_qemu LIMIT ACCEL CPU RUNDIR: one boot, the program's output to stdout. It
+# run_qemu LIMIT ACCEL CPU RUNDIR: boots once, the program's output to stdout. qemu
 # runs in the background, so that a signal to us ends it at once.
 run_qemu() {
 	local status=0 qemu watch
@@ -139,8 +139,9 @@ run_qemu() {
 	return $status
 }
 
-# A processor under emulation may stop for ever in its first seconds, with no timer
-# ticking: seen in two of some 45 boots of 6.1, while nothing of ours ran yet.
+# Ends a boot that hangs. A processor under emulation may stop for ever in its first seconds,
+# with no timer ticking: that happened in two of some 45 boots of 6.1, before anything of ours
+# ran.
 end_failed_boot() {
 	local silence
 	exec {silence}<> <(:)
@@ -150,7 +151,7 @@ end_failed_boot() {
 	kill "$1"
 }
 
-# boot ACCEL CPU: and again if the program was not started
+# boot ACCEL CPU: boots, and again if the program was not started
 boot() {
 	local status=0 turn
 	for turn in 1 2 3; do
@@ -166,9 +167,10 @@ boot() {
 	return $status
 }
 
-# An emulated guest reads the host's time stamp counter, but finds it unstable, or
-# nothing to measure it by, and takes a clock that costs an exit each time (HPET) or
-# ticks with the jiffies. So it is told; a third of the time of an exec is saved.
+# Parameters that tell an emulated guest the rate of its time stamp counter, which is the
+# host's. Without them the guest finds the counter unstable, or has nothing to measure it by, and
+# takes a clock that costs an exit each time (HPET) or ticks with the jiffies. They save a third
+# of the time of an exec.
 emulated_clock() {
 	local tool=$BUILD/vm/tsc
 	[ "$tool" -nt "$TOP/scripts/vm/tsc.c" ] || {
@@ -177,7 +179,7 @@ emulated_clock() {
 	echo "tsc=reliable tsc_early_khz=$("$tool")"
 }
 
-# The stdio back end gets no input: so it neither touches the terminal nor opens
+# The stdio back end gets no input, so that it neither touches the terminal nor opens
 # our stdout a second time.
 exec_qemu() {
 	local limit=$1 accel=$2 cpu=$3 dir=$4 args clock='' counter=()
@@ -201,8 +203,8 @@ exec_qemu() {
 		"${counter[@]}" "${plugin[@]}" "${cards[@]}" "${args[@]}" < /dev/null 2> "$dir/qemu.log"
 }
 
-# KVM counts only when it boots this kernel: in some clouds /dev/kvm is there
-# and a guest hangs in it. The verdict is kept, for the check costs seconds.
+# Tries whether KVM boots this kernel, because in some clouds /dev/kvm is there and a guest hangs
+# in it. The verdict is kept, because the check costs seconds.
 kvm_works() {
 	local verdict dir
 	[ -w /dev/kvm ] || return 1

@@ -26,7 +26,7 @@ mount_kernel_files() {
 	mount -t tracefs tracefs /sys/kernel/tracing
 }
 
-# mount_share TAG DIR [FOLDER]: a folder of the host's
+# mount_share TAG DIR [FOLDER]: mounts a folder of the host
 mount_share() {
 	local tag=$1 dir=$2
 	mkdir -p "$dir"
@@ -38,9 +38,9 @@ mount_share() {
 		"$tag" "$dir"
 }
 
-# mount_fresh DIR MODE: a file system of the guest's own there, below which the project
-# stays where it is if it lives there. What the guest writes is not for the overlay, which
-# is no file system to put a disk's image on.
+# mount_fresh DIR MODE: mounts a tmpfs of the guest's own there. If the project lives below DIR it
+# stays visible at its place. The guest's files must not go to the overlay, because a disk's image
+# cannot be on one.
 mount_fresh() {
 	local aside=/.vm.top
 	case $top in
@@ -78,7 +78,7 @@ find_modules() {
 	fi
 }
 
-# A while before the runner gives up, say on the console what hangs.
+# Shortly before the runner gives up, prints on the console what hangs.
 watch_for_hang() {
 	sleep "$hang_after"
 	echo "vm: still running after $hang_after s; processes and blocked tasks:"

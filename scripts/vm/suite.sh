@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # suite.sh SUITE COMMAND...: runs COMMAND, as root, in a small system of that release of
-# Debian (bookworm, trixie, sid), in whose packages are other kernels, and the compiler that
-# modules for them want. This tree is at the same place in it, the working folder too.
+# Debian (bookworm, trixie, sid), whose packages have other kernels and the compilers that build
+# modules for them. This tree and the working folder are at the same places in it.
 #
 # debootstrap makes the system once (600 MB, two minutes) from this machine's own mirror,
 # in the cache ($XDG_CACHE_HOME/rdma_mpa, ~/.cache/rdma_mpa).
@@ -17,7 +17,7 @@ case $suite in
 bookworm) tools=gcc-12,libelf1,libssl3 ;;
 trixie) tools=gcc-14,libelf1t64,libssl3t64 ;;
 sid) tools=gcc-16,libelf1t64,libssl3t64 ;;
-*) die "no suite that we know: $suite" ;;
+*) die "unknown suite: $suite" ;;
 esac
 [ "$(id -u)" = 0 ] || die "only root can make a system of $suite"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa
@@ -43,7 +43,8 @@ make_root() {
 	mv -T "$new" "$root"
 }
 
-# A tree may be anywhere; what is mounted goes with us.
+# The tree may be anywhere. The mounts end with this process, which has a mount namespace of its
+# own.
 enter() {
 	mount -t proc proc "$root/proc"
 	mkdir -p "$root$TOP"

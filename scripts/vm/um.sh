@@ -4,11 +4,10 @@
 #
 #   um.sh [-c CPUS] [-m MEM] [-t SECONDS] [-o OUTDIR] [-a KERNEL_APPEND] -- PROGRAM [ARGS...]
 #
-# As run.sh does in a virtual machine, with the same options where they mean something; but
-# this kernel (GUEST_PACK, which kernel.sh made with UM=1) is a process of this machine, so
-# its instructions are carried out by the processor itself. What costs more than on bare
-# metal is each system call, wake-up and change of the interrupt mask: they are system calls
-# of the host.
+# It is like run.sh, with the same options where they mean something. But this kernel
+# (GUEST_PACK, which kernel.sh made with UM=1) is a process of this machine, so the processor
+# itself carries out its instructions. System calls, wake-ups and changes of the interrupt mask
+# cost more than on bare metal, because they are system calls of the host.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -46,7 +45,7 @@ mkdir -p "$BUILD/vm"
 dir=$(mktemp -d "$BUILD/vm/um.XXXXXX")
 trap clean_up EXIT
 mkdir "$dir/ctl"
-# Programs look there for the clock's rate, and this kernel does not say it.
+# Programs read the clock's rate from this file, and this kernel's own does not have it.
 sed 's/^vendor_id.*/vendor_id\t: User Mode Linux/' /proc/cpuinfo > "$dir/ctl/cpuinfo"
 { printf 'exec'; printf ' %q' "$@"; echo; } > "$dir/ctl/command"
 {

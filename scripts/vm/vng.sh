@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# vng.sh [-t SECONDS] -- PROGRAM [ARGS...]: runs one program under virtme-ng, with
-# the guests' kernel, and exits with its status: what run.sh is to qemu. 124 is a
-# time-out, 125 a guest that died.
+# vng.sh [-t SECONDS] -- PROGRAM [ARGS...]: runs one program under virtme-ng with the guests'
+# kernel, and exits with its status, as run.sh does with qemu. 124 is a time-out, 125 a guest
+# that died.
 #
-# Debian has virtme-ng from trixie on. Without a vng in PATH we take trixie's
-# package, which is for all architectures, with apt from this machine's own sources
-# under that name, and unpack it below build/. It stays in the cache
+# Debian has virtme-ng from trixie on. Without a vng in PATH this script fetches trixie's
+# package, which is for all architectures, with apt from this machine's own sources under that
+# name, and unpacks it below build/. The package stays in the cache
 # ($XDG_CACHE_HOME/rdma_mpa, ~/.cache/rdma_mpa); nothing is installed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -100,9 +100,9 @@ find_vng
 write_command "$@" > "$work/share/command"
 chmod +x "$work/share/command"
 
-# The pipe, for vng opens its output several times, and in a file one would write
-# over the other. "max", for its default processor has not even SSE 4.2. KVM may be
-# there and not boot: run.sh tries that, here it is left out.
+# A pipe, because vng opens its output several times, and in a file one would overwrite the
+# other. "-cpu max", because vng's default processor has not even SSE 4.2. KVM is not used,
+# because it may be there and not boot, which only run.sh tries.
 timeout -k 5 "$seconds" vng --disable-kvm -r "/boot/vmlinuz-$(guest_release)" \
 	--cpus 2 --memory 2G --rwdir "$work/share=$work/share" --qemu-opts='-cpu max' -- \
 	"$work/share/command" 2> "$work/log" < /dev/null | cat ||
