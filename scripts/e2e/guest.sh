@@ -5,7 +5,7 @@
 #   guest.sh [-l|--tags] [NAME...]   all, or those named (shell patterns); -l lists them,
 #                                    --tags what each is or needs (scenario in lib.sh)
 #
-# Prints TAP. Exit status 1 if any scenario failed. There is no skip: what cannot
+# Prints TAP. Exit status 1 if any scenario failed. There is no skip: a scenario that cannot
 # run has failed. From the environment: RDMA_TYPE (mpa) and MODULE (rdma_mpa.ko)
 # choose the driver under test, OUTDIR (/out if there is one) keeps the logs.
 # shellcheck disable=SC2034,SC2153 # shared with lib.sh
@@ -17,7 +17,7 @@ OUTDIR=${OUTDIR:-/out}
 [ -d "$OUTDIR" ] || OUTDIR=$STATE/logs
 WORK=${E2E_WORK:-$STATE}
 
-# What the kernel must not say during a scenario.
+# Messages that the kernel must not print during a scenario.
 SPLAT='WARNING: |BUG: |kernel BUG|Oops|Call Trace|general protection fault[,:]|refcount_t'
 SPLAT+='|possible (recursive|circular|irq lock)|suspicious RCU|blocked for more than'
 SPLAT+='|KASAN|UBSAN|KFENCE|use-after-free|unregister_netdevice: waiting'
@@ -69,7 +69,7 @@ run_alone() {
 	${COMMAND_OF[$1]:-$1}
 }
 
-# end_late SECONDS GROUP: ends these processes if they are there so late, after a look at them
+# end_late SECONDS GROUP: after that time takes a snapshot of the process group, and ends it
 end_late() {
 	sleep "$1"
 	: >"$WORK/late"
@@ -79,9 +79,9 @@ end_late() {
 	kill -KILL -- "-$2"
 }
 
-# run_bounded NAME: run_alone, in a process group of its own, which is left in GROUP, and how
-# it ended in STATUS. The shell forks and reads none of its files again, which under emulation
-# takes half a second. No caller may be part of a condition: errexit does not work there.
+# run_bounded NAME: run_alone in a process group of its own. It leaves the group in GROUP, and the
+# exit status in STATUS. The shell forks, because reading its files again takes half a second
+# under emulation. No caller may be part of a condition, because errexit does not work there.
 run_bounded() {
 	local watch
 	STATUS=0
@@ -98,7 +98,7 @@ run_bounded() {
 
 kill_group() { until_true 5 not kill -9 -- "-$1"; }
 
-# What is left of a scenario when its shell has ended: each line is a complaint.
+# Each line is a complaint about what a scenario has left when its shell has ended.
 complaints() {
 	[ ! -e "$WORK/late" ] || echo "time-out"
 	kill_group "$GROUP" || echo "a process cannot be killed:" \
@@ -119,7 +119,8 @@ diagnose() {
 	[ ! -s "$WORK/snapshot" ] || head -n 60 "$WORK/snapshot" | cut -c1-500 | sed 's/^/# | /'
 }
 
-# run_scenario NUMBER NAME: one TAP line, and why if it failed, which is counted in failed
+# run_scenario NUMBER NAME: prints one TAP line, and diagnostics of a failure, which it counts in
+# failed
 run_scenario() {
 	local number=$1 name=$2 begin=${EPOCHREALTIME/./} bad ms
 	export E2E_WORK=$STATE/$name E2E_STATE=$STATE
@@ -137,7 +138,8 @@ run_scenario() {
 	fi
 	printf 'not ok %d - %s (%d.%d s)\n' "$number" "$name" $((ms / 1000)) $((ms / 100 % 10))
 	printf '# %s\n# exit status %s\n' "${TEXT_OF[$name]}" "$STATUS"
-	# What it complained of itself comes last there, and first here: a summary has few lines.
+	# The scenario's own complaint is the last line there. Here it comes first, because a
+	# summary shows only a few lines.
 	tail -n 1 "$WORK/scenario.log" | cut -c1-180 | sed 's/^\(# \)\?/# /'
 	[ -z "$bad" ] || printf '# %s\n' "${bad//$'\n'/$'\n# '}"
 	diagnose
@@ -146,8 +148,8 @@ run_scenario() {
 	failed=$((failed + 1))
 }
 
-# libibverbs loads each provider there is at each start of a program, sixteen with
-# Debian's package: half of what that costs. (make demo leaves all of them in place.)
+# A program that starts with libibverbs loads all providers, sixteen with Debian's package, which
+# is half of the time of its start. So only ours stays. (make demo leaves all of them in place.)
 only_our_provider() {
 	local all=/etc/libibverbs.d few=$STATE/providers
 	[ "$TYPE" = mpa ] || return 0

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034 # what the scenarios use
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Two hosts in one machine, and the verbs of the scenarios.
+# Two hosts in one machine, and the functions that the scenarios use.
 #
 #    namespace a                             namespace b
 #   +--------------------------+           +--------------------------+
@@ -30,12 +30,13 @@ LIMIT=$((50 * SLOW))
 PORT=${PORT:-10000}
 declare -A PIDS=()
 
-# What enters a namespace (programs/netns.c). The measurements, which do not build it, have ip.
+# The command that enters a namespace: programs/netns.c, or ip if that was not built, as for the
+# measurements.
 INTO=("$BIN/netns") LIMITED=("$BIN/netns" -t)
 [ -x "$BIN/netns" ] || { INTO=(ip netns exec) LIMITED=(in_time); }
 in_time() { timeout -k 1 "$1" ip netns exec "${@:2}"; }
 
-# Users without privileges: before the command that they run
+# Users without privileges: words to put before a command
 ALICE=(setpriv --reuid 2001 --regid 2001 --clear-groups)
 BOB=(setpriv --reuid 2002 --regid 2002 --clear-groups)
 
@@ -49,10 +50,10 @@ fail() {
 	exit 1
 }
 
-# Starting a program costs most of what a scenario costs under emulation: what is
-# done over and over is done by the shell itself (package bash-builtins). Not with read
-# and a time-out: if that is over when bash 5.2 begins to wait, it restores a signal mask
-# that it never saved. With SIGCHLD in it a program that ended runs for ever.
+# Under emulation starting programs is most of what a scenario costs, so the shell itself does
+# what is done over and over (package bash-builtins). It does not sleep by read with a time-out:
+# if that ends before bash 5.2 begins to wait, bash restores a signal mask that it never saved. If
+# the mask has SIGCHLD, bash does not notice that a program has ended.
 for builtin in sleep mkdir rm; do
 	enable -f "/usr/lib/bash/$builtin" "$builtin" 2>/dev/null || : # without it: slower
 done
@@ -68,12 +69,12 @@ until_true() {
 }
 
 wait_for() {
-	until_true "$@" || fail "waited $1 s in vain for: ${*:2}"
+	until_true "$@" || fail "timed out after $1 s waiting for: ${*:2}"
 }
 
 not() { ! "$@"; }
 
-# must_fail WHAT COMMAND...: the command has to be refused, with WHAT in its message
+# must_fail WHAT COMMAND...: the command has to fail with WHAT in its message
 must_fail() {
 	local what=$1 out
 	shift
@@ -97,7 +98,8 @@ start() {
 
 is_running() { kill -0 "${PIDS[$1]}" 2>/dev/null; }
 
-# Does the program's namespace listen on the TCP port? An ended program ends the wait.
+# listens NAME PORT: does the program's namespace listen on the TCP port? Also true if the program
+# has ended, so that nobody waits for it.
 listens() {
 	local pid=${PIDS[$1]} hex file lines
 	is_running "$1" || return 0
@@ -117,12 +119,13 @@ serve() {
 	is_running "$1" || fail "$1 ended before it listened"
 }
 
-# What is done about a program of try() before its time-out ends it (programs/netns.c)
+# netns.c runs this before a time-out ends a program of try().
 export NETNS_LATE="bash '$TOP/scripts/e2e/guest.sh' --snapshot"
 
-# rping's main thread closes the event channel at its end, and the thread that has just
-# said DISCONNECT reads from it once more: if that comes first the program ends with 255.
-# All is well if nothing else was said than at each end. (State 10 is DISCONNECTED.)
+# rping's main thread closes the event channel at its end, and the thread that has just printed
+# DISCONNECT reads from it once more. If the channel is closed by then, the program ends with
+# 255. That is no failure if it printed only what it prints at each end. (State 10 is
+# DISCONNECTED.)
 forgive_rping() {
 	local error='rdma_get_cm_event: Bad file descriptor'
 	[ "$STATUS" = 255 ] || return 0
@@ -131,8 +134,8 @@ forgive_rping() {
 		"$WORK/$1.log" || STATUS=0
 }
 
-# try NAME NAMESPACE COMMAND...: in the foreground, has to end within $LIMIT; how it
-# did is in STATUS
+# try NAME NAMESPACE COMMAND...: runs it in the foreground. It has to end within $LIMIT, and
+# leaves its exit status in STATUS.
 try() {
 	local name=$1 ns=$2
 	shift 2
@@ -141,14 +144,14 @@ try() {
 	forgive_rping "$name"
 }
 
-# run NAME NAMESPACE COMMAND...: like try, and has to end well
+# run NAME NAMESPACE COMMAND...: like try, but the exit status has to be 0
 run() {
 	try "$@"
 	[ "$STATUS" = 0 ] || fail "$1: exit status $STATUS: ${*:3}"
 }
 
-# look_closely [GROUP]: who waits for what: the scenario's programs, which are our process
-# group's or that one's, the interfaces, TCP, the devices, the queue pairs
+# look_closely [GROUP]: shows where the threads of that process group wait, by default the
+# scenario's own, and the state of the interfaces, TCP, the devices and the queue pairs
 look_closely() {
 	local pid ns task group=${1:-}
 	[ -n "$group" ] || read -r _ _ _ _ group _ </proc/self/stat
@@ -167,12 +170,12 @@ look_closely() {
 		sed 's/ rqpn.* type RC / /; s/ rq-psn.* pid/ pid/'
 }
 
-# snapshot [GROUP]: that, once a scenario, for diagnose() to show
+# snapshot [GROUP]: saves the output of look_closely for diagnose(), once a scenario
 snapshot() {
 	[ -s "$WORK/snapshot" ] || look_closely "$@" >"$WORK/snapshot" 2>&1 || :
 }
 
-# ended NAME [SECONDS]: a background program has to end soon; how it did is in STATUS
+# ended NAME [SECONDS]: a background program has to end soon; STATUS is its exit status
 ended() {
 	until_true "${2:-10}" not is_running "$1" || {
 		snapshot ""
@@ -183,13 +186,13 @@ ended() {
 	forgive_rping "$1"
 }
 
-# stop NAME: a background program is not needed any more
+# stop NAME: ends a background program
 stop() {
 	kill "${PIDS[$1]}" 2>/dev/null || :
 	ended "$1"
 }
 
-# reap NAME [SECONDS]: a background program has to end soon, and well
+# reap NAME [SECONDS]: a background program has to end soon, with exit status 0
 reap() {
 	ended "$@"
 	[ "$STATUS" = 0 ] || fail "$1: exit status $STATUS"
@@ -216,7 +219,7 @@ insert() {
 	insmod "$@"
 }
 
-# What is so already takes no program.
+# Starts no program for what is loaded or set already.
 load_modules() {
 	local shared=/sys/module/ib_core/parameters/netns_mode mode=''
 	if [ ! -d /sys/module/rdma_ucm ] || [ ! -d /sys/module/veth ] || [ ! -d /sys/module/dummy ]; then
@@ -245,8 +248,8 @@ veth_ends() {
 		peer name vb index 102 address 02:77:00:00:00:02 netns b
 }
 
-# The two cards of vm/run.sh -n, with the same addresses. When a namespace goes its card
-# comes back to us, a moment later.
+# The two cards of vm/run.sh -n, with the same addresses. When a namespace is deleted its card
+# comes back to the initial one, a moment later.
 card_ends() {
 	modprobe e1000
 	take_card 02:77:00:00:00:01 a va
@@ -267,9 +270,8 @@ find_card() {
 	return 1
 }
 
-# The neighbours are known from the start: on 6.1 rdma_resolve_addr overlooks an
-# answer to its ARP request that comes as fast as over veth, and waits out its
-# whole time-out (2 s for rping).
+# The neighbours are permanent, because rdma_resolve_addr of 6.1 overlooks an answer to its ARP
+# request that comes as fast as over veth, and waits for its whole time-out (2 s for rping).
 make_cable() {
 	ip -batch - <<<$'netns add a\nnetns add b'
 	"${CABLE:-veth}_ends"
@@ -299,8 +301,8 @@ topo_up() {
 	link_add mpa1 b vb "$PEER_TYPE"
 }
 
-# The scenario leaves the topology changed: build it anew for the next one. What the scenario
-# itself builds with topo_up does not change that.
+# The scenario leaves the topology changed, so it is built anew for the next one. A topo_up in the
+# scenario itself does not undo that.
 dirty() { : >"$STATE/dirty"; }
 
 topo_ensure() {
@@ -318,7 +320,7 @@ set_mtu() {
 # hw_counter DEVICE NAME
 hw_counter() { echo "$(<"/sys/class/infiniband/$1/ports/1/hw_counters/$2")"; }
 
-# Objects of each device, "mpa0: pd 0 cq 0 ..."; nothing that is zero is shown
+# Objects of each device, "mpa0: pd 0 cq 0 ..."; a device without any is not shown
 objects() {
 	local line some='[a-z_]+ [1-9]'
 	while read -r line; do
@@ -333,8 +335,8 @@ no_objects() { [ -z "$(objects)" ]; }
 NAMES=() FIRST=() LAST=()
 declare -A SECONDS_OF=() TEXT_OF=() TAGS_OF=() COMMAND_OF=()
 
-# scenario NAME SECONDS TEXT [TAG...] [-- COMMAND...]: COMMAND, a function and its words, is
-# a scenario, bounded by SECONDS; without it the function NAME is. Tags:
+# scenario NAME SECONDS TEXT [TAG...] [-- COMMAND...]: registers a scenario that runs COMMAND, a
+# function and its arguments, or else the function NAME, for SECONDS at most. Tags:
 #
 # first, last		where it stands; others come in the order in which their files are read
 # bonding, bpf, hotplug, lockdep, memcg, failslab	what the kernel must have
@@ -342,7 +344,7 @@ declare -A SECONDS_OF=() TEXT_OF=() TAGS_OF=() COMMAND_OF=()
 # polls			a program polls memory and needs a processor of its own
 # siw			siw is the peer
 # script		a script for the user
-# wire			what is judged is what is on the cable
+# wire			the scenario judges the bytes on the cable
 # newer, debug		check-all always takes it on these kernels
 # slow			make check leaves it to make check-all
 scenario() {
@@ -363,7 +365,7 @@ scenario() {
 	esac
 }
 
-# scenarios PREFIX SECONDS TEXT COMMAND TEST[:TAG]...: of each TEST, which COMMAND takes
+# scenarios PREFIX SECONDS TEXT COMMAND TEST[:TAG]...: one for each TEST, an argument of COMMAND
 scenarios() {
 	local prefix=$1 seconds=$2 text=$3 command=$4 test tag
 	shift 4
