@@ -12,10 +12,11 @@ both() {
 	reap server
 }
 
-# polled PROGRAM [OPTIONS...]: both, with poll. rstream and riostream take POLLHUP for
-# an error (status 16, its value) even when POLLIN stands beside it: whoever closes
-# overtakes the other end's last look. That is theirs, and happens to 24 of 60 with siw, to
-# 13 to 23 of 60 with our device; then both go again, so often that luck has no part in it.
+# polled PROGRAM [OPTIONS...]: both, with poll. rstream and riostream take POLLHUP for an error
+# (status 16, its value) even if POLLIN is set, too. So the program fails if the other end closes
+# before it polls for the last time. That is a bug of the programs: it happens in 24 of 60 runs
+# with siw, and in 13 to 23 of 60 with our device. Both ends then run again, so often that the
+# result does not depend on luck.
 polled() {
 	local program=$1 turn status
 	shift
@@ -81,8 +82,8 @@ riostream_verify() {
 	polled riostream -S 100000 -C 3 -I 2 -T v
 }
 
-# run_qperf ARGUMENT...: the client; again if it called before its server listened. The server tells
-# it to call, and then listens.
+# run_qperf ARGUMENT...: runs the client, and again if it connects before its server listens,
+# because the server tells the client to connect before it listens.
 run_qperf() {
 	local turn
 	for turn in {1..20}; do
@@ -93,8 +94,9 @@ run_qperf() {
 	[ "$STATUS" = 0 ] || fail "client: exit status $STATUS"
 }
 
-# It polls the last byte of its buffer, then writes there what it waits for next: a byte that
-# is stored late, or twice, and both ends wait until the time is over, with two messages.
+# Each end polls the last byte of its buffer, and then stores there the value to wait for next. If
+# the device stores that byte late or twice, both ends wait until the time is over, after two
+# messages.
 scenario qperf_poll 60 "qperf: RDMA Writes whose last byte is polled" slow
 qperf_poll() {
 	local size before sent
@@ -104,7 +106,7 @@ qperf_poll() {
 		before=$(hw_counter mpa0 tx_write)
 		run_qperf -m "$size" rc_rdma_write_poll_lat
 		sent=$(($(hw_counter mpa0 tx_write) - before))
-		[ "$sent" -gt 100 ] || fail "$size bytes: the two stood still after $sent messages"
+		[ "$sent" -gt 100 ] || fail "$size bytes: both ends stopped after $sent messages"
 	done
 }
 

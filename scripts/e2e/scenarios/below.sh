@@ -30,11 +30,11 @@ startup_lossy() {
 	failed=$(($(hw_counter mpa0 startups_failed) - failed))
 	resent=$(($(resent a) + $(resent b) - before))
 	note "sent again: $resent segments"
-	[ "$resent" -ge 10 ] || fail "hardly anything was lost"
+	[ "$resent" -ge 10 ] || fail "$resent segments sent again, expected at least 10"
 	[ "$ok $failed" = "20 0" ] || fail "startups: $ok good, $failed failed"
 }
 
-scenario tcp_gives_up 40 "a peer that no longer answers: TCP's time-out is told (ERR-01, CONN-19)"
+scenario tcp_gives_up 40 "a peer vanishes: the program learns of TCP's time-out (ERR-01, CONN-19)"
 tcp_gives_up() {
 	local before
 	dirty
@@ -50,7 +50,7 @@ tcp_gives_up() {
 	[ $(($(hw_counter mpa0 conn_reset) - before)) = 1 ] || fail "conn_reset did not move by 1"
 }
 
-# Has nothing come over vb for a moment?
+# Has nothing arrived at vb for a moment?
 quiet() {
 	local before
 	before=$(bytes_in)
@@ -58,13 +58,13 @@ quiet() {
 	[ "$(bytes_in)" = "$before" ]
 }
 
-# Are bytes of a's under way to the server?
+# Has the server not yet acknowledged bytes of a's?
 unacknowledged() {
 	[ "$(a ss -Htn state established "dport = :$PORT" | awk '{ print $2 }')" -gt 0 ]
 }
 
-# The client is stopped, so it is the one that sends next, on a cable that was cut.
-scenario tcp_gives_up_small 40 "the same with all sent, and another MTU since (ERR-01)" newer slow
+# The client is stopped while the cable is cut, so that it sends next.
+scenario tcp_gives_up_small 40 "the same after all is sent and the MTU changes (ERR-01)" newer slow
 tcp_gives_up_small() {
 	local before
 	dirty
@@ -85,15 +85,15 @@ tcp_gives_up_small() {
 	stop server
 }
 
-# is_held NAMESPACE dport|sport: is a socket of this end the device's still, and not left
-# to TCP alone?
+# is_held NAMESPACE dport|sport: does the device still have a socket of this end? TCP alone may
+# have it.
 is_held() {
 	"$1" ss -Htne "$2 = :$PORT" 2>/dev/null | grep -q 'ino:[1-9]'
 }
 
-# outage TEST READY DONE SIDE... CUT...: a test of cm_probe that is READY goes on while the
-# cable is cut at CUT, and is DONE; when the device has given up its socket on SIDE, the
-# cable is mended, and what was said has to be heard.
+# outage TEST READY DONE SIDE... CUT...: starts a test of cm_probe. When it prints READY the cable
+# is cut at CUT, and the test goes on until it prints DONE. When the device has given up its
+# socket on SIDE the cable is mended, and the peer has to get the last words.
 outage() {
 	local test=$1 ready=$2 done=$3 side=("${@:4:2}") ns=$6 dev=$7
 	dirty
@@ -110,18 +110,19 @@ outage() {
 	reap probe 40
 }
 
-scenario cm_outage 60 "last words while the cable is cut are heard when it is mended" slow
+scenario cm_outage 60 "last words sent while the cable is cut arrive when it is mended" slow
 cm_outage() {
 	outage outage connected parted a dport b vb
 }
 
-scenario cm_reject_outage 60 "a reject while the cable is cut is heard when it is mended (NEG-23)"
+scenario cm_reject_outage 60 \
+	"a reject sent while the cable is cut arrives when it is mended (NEG-23)"
 cm_reject_outage() {
 	echo 60000 >/sys/class/infiniband/mpa0/mpa/startup_timeout_ms
 	outage reject_outage called rejected b sport a va
 }
 
-# ipsec_state NAMESPACE add|delete SRC DST SPI: one direction, as the two ends know it
+# ipsec_state NAMESPACE add|delete SRC DST SPI: one direction, in one of the two ends
 ipsec_state() {
 	local key what=(src "$3" dst "$4" proto esp spi "$5")
 	printf -v key '0x%040x' "$5"
@@ -149,11 +150,12 @@ ipsec_packets() {
 	b ip -s xfrm state list spi "$1" | sed -n 's/.*(bytes), \([0-9]*\)(packets)$/\1/p'
 }
 
-scenario ipsec_transport 60 "under IPsec; its associations go, new ones come, the stream goes on (SEC-03, SEC-06)" wire slow
+scenario ipsec_transport 60 \
+	"a stream under IPsec goes on when its associations are replaced (SEC-03, SEC-06)" wire slow
 ipsec_transport() {
 	dirty
 	modprobe -a esp4 xfrm_user gcm
-	# TCP has no scatter-gather with this: it copies what it is given pages of.
+	# Without scatter-gather TCP copies the pages that it is given.
 	a ethtool -K va sg off >/dev/null
 	b ethtool -K vb sg off >/dev/null
 	ipsec_policy a "$A4" "$B4"
@@ -177,10 +179,10 @@ ipsec_transport() {
 
 attached() { grep -qx attached "$WORK/mesh.log"; }
 
-# What a service mesh does. Ours are taken at the accepting end only: at the other one
-# sk_user_data is the driver's already. A call that is reset is made again with the older
-# revision.
-scenario tcp_sockmap 40 "BPF takes each connection into a sockmap: calls fail, and later ones are well" \
+# A service mesh does this. At the accepting end BPF takes our socket. At the other end it cannot,
+# because sk_user_data is the driver's already. After a reset the initiator connects again with
+# the older revision.
+scenario tcp_sockmap 40 "BPF takes each connection into a sockmap: they fail, and later ones work" \
 	bpf newer
 tcp_sockmap() {
 	local n cgroup=$STATE/cgroup

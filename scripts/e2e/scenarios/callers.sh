@@ -1,21 +1,22 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Whose sockets the device's are: who may have none gets none through us.
+# The device's sockets belong to its callers: a program that may have no sockets gets none
+# through the device.
 
-# confined NAME NAMESPACE COMMAND...: like try, in the cgroup without sockets; must not end
-# well, and say why
+# confined NAME NAMESPACE COMMAND...: like try, in the cgroup without sockets. It has to fail and
+# say why.
 confined() {
 	local name=$1
 	shift
 	(
 		echo "$BASHPID" >"$STATE/cgroup/confined/cgroup.procs"
 		exec "${LIMITED[@]}" "$LIMIT" "$@"
-	) >"$WORK/$name.log" 2>&1 </dev/null && fail "$name: it could"
+	) >"$WORK/$name.log" 2>&1 </dev/null && fail "$name succeeded"
 	grep -q "Operation not permitted" "$WORK/$name.log" || fail "$name: no such error"
 }
 
-# Security modules are asked where this BPF program is: when a socket is created for
-# somebody who is not the kernel.
+# The BPF program is called where security modules are asked: when a socket is created, unless it
+# is for the kernel.
 scenario callers_sockets 40 "a program that may have no sockets gets none through the device" \
 	bpf newer
 callers_sockets() {
@@ -36,15 +37,15 @@ callers_sockets() {
 	stop nosock || :
 }
 
-scenario callers_fallback 40 "the second attempt is the caller's too, and why it failed is told" \
+scenario callers_fallback 40 "the second attempt is the caller's too, and its error is reported" \
 	newer
 callers_fallback() {
 	dirty
 	peer callers unreachable
 }
 
-# The program of peer.py is alice's, in a cgroup of hers.
-scenario callers_owners 40 "connections are the program's: its uid and its cgroup" \
+# alice runs the program of peer.py, in a cgroup of hers.
+scenario callers_owners 40 "connections have the uid and the cgroup of the program" \
 	bpf newer
 callers_owners() {
 	local cgroup=$STATE/cgroup
@@ -62,7 +63,7 @@ callers_owners() {
 sock_memory() { awk '$1 == "sock" { print $2 }' "$STATE/cgroup/charged/memory.stat"; }
 pays_for_socket() { [ "$(sock_memory)" -ge 40000 ]; }
 
-# What arrives and cannot be used yet, for the FPDU is not whole, stays with TCP.
+# TCP keeps the bytes of an FPDU that is not complete, because the device cannot use them yet.
 scenario callers_memory 40 "the memory of an accepted connection is charged to the server's cgroup" \
 	memcg newer
 callers_memory() {

@@ -12,7 +12,7 @@ use_cards() {
 	wait_for 10 cards_are_up
 }
 
-# A card that is reset, for another MTU, is down for a moment.
+# A card is reset for another MTU, and then it is down for a moment.
 cards_are_up() {
 	a ip link show va | grep -q "state UP" && b ip link show vb | grep -q "state UP"
 }
@@ -37,17 +37,18 @@ cards_data() {
 	done
 }
 
-# Captured where they arrive: each frame is what the sender's card made.
+# The capture is at the receiver, so each frame is as the sender's card made it.
 scenario seg_cards 60 "segments that a network card cuts begin with FPDUs (SEG-12)" wire slow
 seg_cards() {
 	use_cards
 	b ethtool -K vb tso off gso off gro off >/dev/null
 	arrived "IPv4" "$B4"
-	[ "$BUFFERS" -ge 40 ] || fail "only $BUFFERS buffers were the card's to cut"
+	[ "$BUFFERS" -ge 40 ] || fail "only $BUFFERS buffers were longer than a segment"
 	arrived "IPv6" "$B6"
 }
 
-# arrived WHAT ADDRESS: BUFFERS is the number of those longer than a segment
+# arrived WHAT ADDRESS: checks the segments of a transfer. BUFFERS is the number of buffers that
+# were sent and are longer than a segment.
 arrived() {
 	new_port
 	start buffers a tcpdump --immediate-mode -n -s 96 -B 4096 -i va -w "$WORK/buffers.pcap" \
@@ -59,7 +60,7 @@ arrived() {
 	kill -INT "${PIDS[buffers]}"
 	ended buffers 10
 	BUFFERS=$(tcpdump -n -r "$WORK/buffers.pcap" 2>/dev/null | wc -l)
-	note "$1: $BUFFERS buffers were the card's to cut"
+	note "$1: $BUFFERS buffers were longer than a segment"
 	segments
 	all_begin "$1" 400 1 "$(number behind)"
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Connections: what the caller and the listener learn of each other.
+# Connections: what the initiator and the listener learn of each other.
 
 scenarios cm 40 connections cm_probe \
 	private_data reject:newer refused ird_ord depths:newer no_reads disconnects abandoned \
@@ -17,8 +17,8 @@ cm_ipv6() {
 	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord depths refused disconnects
 }
 
-# many_call: to mpa1, which has room for two. A caller that is closed takes the other end
-# for an old one: none is.
+# many_call: 50 callers connect to mpa1, which has room for two. None may be closed, because a
+# caller then takes the other end for an old one.
 many_call() {
 	local before fallback
 	before=$(hw_counter mpa1 pending_overflow)
@@ -35,7 +35,7 @@ scenario cm_pending 60 "more callers than max_pending: they wait, and none falls
 cm_pending() {
 	dirty
 	echo 2 > /sys/class/infiniband/mpa1/mpa/max_pending
-	# a good caller does not have to give way, however slow this machine is
+	# a good caller must not lose its place, however slow this machine is
 	echo 600000 > /sys/class/infiniband/mpa1/mpa/request_timeout_ms
 	echo 600000 > /sys/class/infiniband/mpa1/mpa/startup_timeout_ms
 	many_call
@@ -44,7 +44,7 @@ cm_pending() {
 	link_delete mpalo
 }
 
-scenario cm_own_host 40 "127.0.0.1 and ::1 are the own namespace's, whose device it may be"
+scenario cm_own_host 40 "127.0.0.1 and ::1 never lead to another namespace, whatever the device"
 cm_own_host() {
 	local address
 	for address in 127.0.0.1 ::1; do
@@ -55,7 +55,7 @@ at = socket.getaddrinfo('$address', $PORT)[0]
 socket.create_server(at[4], family=at[0]).accept()"
 		# not rping, which hangs when rdma_connect() itself fails
 		try client b ucmatose -c 1 -s "$address" -p "$PORT"
-		[ "$STATUS" != 0 ] || fail "who answered?"
+		[ "$STATUS" != 0 ] || fail "somebody answered"
 		grep -q "Cannot assign requested address" "$WORK/client.log" || fail "no such error"
 		is_running lure || fail "a call came from another namespace"
 		stop lure || :
@@ -88,7 +88,7 @@ cm_one_port() {
 	run third a rping -c -V -C 3 -a "$B4" -p "$PORT"
 }
 
-scenario cm_bound 30 "a listener on one address is not reached by another"
+scenario cm_bound 30 "a listener on one address cannot be reached through another"
 cm_bound() {
 	dirty
 	ip -n b addr add 10.77.0.3/24 dev vb
@@ -111,8 +111,8 @@ cm_port_taken() {
 	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
 }
 
-# rdma_cm has a server on all addresses listen on each device, in whatever namespace.
-scenario cm_two_servers 30 "servers in two namespaces, one port: each hears its own calls"
+# rdma_cm makes a server on all addresses listen on each device, in all namespaces.
+scenario cm_two_servers 30 "servers in two namespaces, one port: each has its own connections"
 cm_two_servers() {
 	new_port
 	serve server_a a rping -s -V -C 3 -a 0.0.0.0 -p "$PORT"
@@ -125,7 +125,8 @@ cm_two_servers() {
 	serve own b rping -s -a 127.0.0.1 -p "$PORT"	# each device is asked for this, too
 }
 
-scenario cm_foreign 30 "a server on all addresses leaves another namespace's port and life alone"
+scenario cm_foreign 30 \
+	"a server on all addresses is independent of another namespace's port and end"
 cm_foreign() {
 	dirty
 	new_port
@@ -136,7 +137,7 @@ cm_foreign() {
 	ip netns del a
 	wait_for 10 not device_exists mpa0	# its namespace is gone
 	wait_for 10 not device_exists mpa1	# and the cable with it
-	not listens server "$PORT" || fail "a port without a device"
+	not listens server "$PORT" || fail "the port is open without a device"
 	ip -n b link add d0 type dummy
 	ip -n b addr add 10.78.0.1/24 dev d0
 	ip -n b link set d0 up
@@ -144,7 +145,7 @@ cm_foreign() {
 	run late b rping -c -V -C 3 -a 10.78.0.1 -p "$PORT"
 }
 
-# The device that goes is the last one of the port that the other one opens.
+# The device that goes is the last one on the port, which the new device opens.
 scenario cm_handover 30 "a server's last device goes while another one comes"
 cm_handover() {
 	local old=mpa2 new=mpa3 round

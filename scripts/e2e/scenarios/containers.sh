@@ -9,7 +9,7 @@ NODES=/dev/infiniband
 # The hosts are rdma-a and rdma-b, with the addresses that a and b have here.
 pair() { MODULE=$MODULE "$CI/rdma-pair.sh" "$@"; }
 
-# no_pair: as on a machine where none was made yet, and no module loaded
+# no_pair: the state of a machine on which no pair was made yet, without the module
 no_pair() {
 	dirty
 	pair down
@@ -23,10 +23,10 @@ pair_up() {
 	pair up >"$WORK/up.log" 2>&1
 }
 
-# printed WHAT: the command that "up" printed for it
+# printed WHAT: the command that "up" printed under that name
 printed() { sed -n "s/^    $1:  //p" "$WORK/up.log"; }
 
-# Is a program of the scenario there that listens on rping's own port, in rdma-b?
+# Does a program listen on rping's own port in rdma-b?
 rping_listens() { ip netns exec rdma-b ss -Hltn "sport = :7174" | grep -q .; }
 
 nothing_of_the_pair() {
@@ -34,7 +34,7 @@ nothing_of_the_pair() {
 		[ -z "$(rdma dev show)" ] && [ ! -d "/sys/module/$MODULE_NAME" ]
 }
 
-scenario pair_up_and_down 60 "rdma-pair.sh: the hosts are made, what it prints works, nothing stays" \
+scenario pair_up_and_down 60 "rdma-pair.sh: makes hosts, the printed commands work, nothing stays" \
 	script
 pair_up_and_down() {
 	local server client
@@ -59,8 +59,8 @@ pair_up_and_down() {
 	pair down
 }
 
-# A module that was loaded before is another's.
-scenario pair_loaded 40 "rdma-pair.sh where the module is loaded: it is taken, and stays" script
+# The pair must not unload a module that was loaded before.
+scenario pair_loaded 40 "rdma-pair.sh uses a module that is loaded already, and leaves it" script
 pair_loaded() {
 	dirty
 	trap 'pair down' EXIT
@@ -80,8 +80,8 @@ complains() {
 	done
 }
 
-# The rping that it finds fails.
-scenario pair_logs 60 "rdma-pair.sh whose check fails: what is needed to see why" script slow
+# The rping in its PATH fails.
+scenario pair_logs 60 "rdma-pair.sh shows why its check fails" script slow
 pair_logs() {
 	no_pair
 	not env MODULE="$WORK/none.ko" "$CI/rdma-pair.sh" up >"$WORK/up.log" 2>&1 ||
@@ -100,7 +100,7 @@ pair_logs() {
 	nothing_of_the_pair || fail "something stays: $(rdma dev show) $(ip netns list)"
 }
 
-# A module that compiles first, and one that does not. The guest's files are its own.
+# First the module does not compile, then it does. Changes of the guest's files stay in the guest.
 scenario pair_build 400 "rdma-pair.sh builds the module for the kernel that runs" compiler script
 pair_build() {
 	local file=$TOP/drivers/infiniband/sw/mpa/main.c
@@ -117,7 +117,7 @@ pair_build() {
 	pair down
 }
 
-# As a runner does it, which keeps what a step leaves in GITHUB_ENV for the next ones.
+# As a CI runner does it, which sets the variables that a step leaves in GITHUB_ENV for later ones.
 scenario pair_action 90 "the action, and the example of a workflow: their steps, run" script
 pair_action() {
 	local file
@@ -145,7 +145,7 @@ for node in json.load(open(sys.argv[1]))["devices"][0]["containerEdits"]["device
     print(node["path"])' "$1" | paste -sd ' '
 }
 
-scenario pair_cdi 60 "cdi.sh: the right device files, also when the number is another" script
+scenario pair_cdi 60 "cdi.sh: the right device files, also after the device's number changed" script
 pair_cdi() {
 	local before
 	pair_up
@@ -168,14 +168,14 @@ pair_cdi() {
 	mv "$NODES/aside" "$NODES/rdma_cm"
 }
 
-# describe DEVICE: the description has its two files, and no other
+# describe DEVICE: its description must have its two files, and no other
 describe() {
 	local verbs cm more
 	"$CI/cdi.sh" "$1" >"$WORK/$1.json"
 	read -r verbs cm more <<<"$(nodes "$WORK/$1.json")"
 	[ -c "$verbs" ] || fail "no $verbs"
 	[ "$(<"/sys/class/infiniband_verbs/${verbs##*/}/ibdev")" = "$1" ] ||
-		fail "$verbs is not that of $1"
+		fail "$verbs is another device's"
 	[ "$cm $more" = "$NODES/rdma_cm " ] || fail "more files: $cm $more"
 }
 
@@ -244,10 +244,10 @@ pings_from_container() {
 	reap server
 }
 
-# root_is_outside ID: in the container just run root is that user of the machine
+# root_is_outside ID: root in the last container has to be user ID of the machine
 root_is_outside() {
 	awk -v id="$1" '$1 == 0 && $2 == id { found = 1 } END { exit !found }' "$WORK/uid_map.log" ||
-		fail "who is root there? $(<"$WORK/uid_map.log")"
+		fail "root there is another user: $(<"$WORK/uid_map.log")"
 }
 
 scenario container_root 600 "a container of root, its users mapped: one device, and rping" podman
@@ -268,7 +268,7 @@ container_user() {
 	chown -R joe: "$WORK/root"
 	PODMAN=(runuser -u joe -- env HOME=/home/joe XDG_RUNTIME_DIR=/run/user/joe
 		podman --storage-driver vfs --log-level error)
-	# What it leaves running keeps the namespace.
+	# podman leaves a process behind that keeps the namespace.
 	trap 'pair run a "${PODMAN[@]}" system migrate; pair down; umount /sys/fs/cgroup' EXIT
 	pings_from_container
 	root_is_outside "$(id -u joe)"
@@ -282,7 +282,7 @@ container_without() {
 	[ "$STATUS" != 0 ] || fail "rping ran without a device"
 	grep -q "No RDMA devices were detected" "$WORK/none.log" || fail "it failed for another reason"
 	in_container unknown --device rdma-mpa/device=mpa_b -- ibv_devices
-	[ "$STATUS" != 0 ] || fail "a device that nobody described"
+	[ "$STATUS" != 0 ] || fail "podman accepted a device without a description"
 	grep -q "unresolvable CDI devices" "$WORK/unknown.log" || fail "it failed for another reason"
 	serve server rdma-b rping -s -P -a "$B4" -p "$PORT"
 	in_container memory "${OPTIONS[@]}" --ulimit memlock=65536:65536 -- \

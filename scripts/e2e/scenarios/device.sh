@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Devices: made, listed, asked and taken away in every way there is.
+# Devices are made, listed, queried and taken away in every way there is.
 
 port_state() { cat "/sys/class/infiniband/$1/ports/1/state"; }
 port_is() { [[ $(port_state "$1") == *"$2"* ]]; }
@@ -35,7 +35,7 @@ link_duplicate() {
 # kernel_is_at_least VERSION
 kernel_is_at_least() { printf '%s\n' "$1" "$(uname -r)" | sort -CV; }
 
-# udev gives a device a name of its own (rdma_rename) unless the kernel says so.
+# udev renames a device (rdma_rename) unless the kernel says that a user chose the name.
 scenario link_name 15 "the kernel knows that a user chose the name, from 6.12 on" newer
 link_name() {
 	local index who
@@ -44,7 +44,7 @@ link_name() {
 	if kernel_is_at_least 6.12; then
 		[ "$who" = "mpa0 1" ] || fail "it says '$who'"
 	else
-		[ "$who" = "mpa0 -" ] || fail "it says '$who', and could not be told"
+		[ "$who" = "mpa0 -" ] || fail "it says '$who', which this kernel cannot know"
 	fi
 }
 

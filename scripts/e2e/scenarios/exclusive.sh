@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Devices that belong to one namespace. First of all, because the mode can be had only while
-# there is no other namespace, and a connection that was cut keeps one for minutes.
+# Devices that belong to one namespace. These scenarios come first, because the mode can be set
+# only while there is no other namespace, and a connection that was cut keeps one for minutes.
 
-# In exclusive mode a device may move to another namespace. While it does nobody can get
-# hold of it.
-scenario startups_netns 60 "a device changes its namespace while its interface goes: it goes too" \
+# In exclusive mode a device may move to another namespace. While it moves nobody can get a
+# reference to it.
+scenario startups_netns 60 "an interface is deleted while its device changes namespace: both go" \
 	first slow
 startups_netns() {
 	dirty
@@ -29,7 +29,7 @@ gone_everywhere() {
 	[[ "$(rdma dev show) $(ip netns exec n rdma dev show)" != *mpa9* ]]
 }
 
-# Nothing of a program in a namespace is seen through the /sys of another.
+# A program must see the /sys of its own namespace, which ip(8) mounts and netns.c does not.
 exclusive() {
 	# shellcheck disable=SC2034 # for lib.sh
 	INTO=(ip netns exec) LIMITED=(in_time)
@@ -48,17 +48,17 @@ shared() {
 	until_true 60 rdma system set netns shared || fail "the mode stays exclusive"
 }
 
-# has_no NAMESPACE COUNTERS-FOLDER: not in its /sys, which ip(8) mounts anew
+# has_no NAMESPACE COUNTERS-FOLDER: it must not be in the namespace's /sys, which ip(8) mounts
 has_no() { not ip netns exec "$1" test -e "$2"; }
 
-# devices NAMESPACE: the names of those that are seen there
+# devices NAMESPACE: the names of the devices that are seen there
 devices() { ip netns exec "$1" rdma dev show | sed 's/^[0-9]*: \([^:]*\):.*/\1/' | paste -sd ' '; }
 
 sees() { [ "$(devices "$1")" = "$2" ]; }
 
 must_see() { sees "$@" || fail "$1 sees '$(devices "$1")', not '$2'"; }
 
-scenario pair_exclusive 90 "rdma-pair.sh where devices are not shared: each in its host, out and in again" \
+scenario pair_exclusive 90 "rdma-pair.sh in exclusive mode: a device leaves its host and returns" \
 	first script slow
 pair_exclusive() {
 	exclusive
@@ -91,7 +91,7 @@ spare_devices() {
 	done
 }
 
-# A name is one namespace's since 7.3, before that it is the machine's.
+# Since 7.3 a name is unique in its namespace, before that it is unique in the machine.
 scenario names_exclusive 90 "names of devices in several namespaces: taken, free again, given back" \
 	first newer
 names_exclusive() {
@@ -122,7 +122,7 @@ names_exclusive() {
 	wait_for 10 sees n ''
 }
 
-scenario counters_exclusive 60 "counters where each namespace has its own devices: with the device" \
+scenario counters_exclusive 60 "counters in exclusive mode go where their device goes" \
 	first newer
 counters_exclusive() {
 	local folder=/sys/class/infiniband/mpax/ports/1/hw_counters
@@ -137,15 +137,15 @@ counters_exclusive() {
 	must_fail "" rdma statistic show link mpax/1
 	ip netns del n
 	wait_for 10 sees first 'mpax mpay'
-	[ "$(cat "$folder/startups_ok")" = 0 ] || fail "they did not come back"
+	[ "$(cat "$folder/startups_ok")" = 0 ] || fail "the counters did not come back"
 	ip link del spare_x
 	ip link del spare_y
 	wait_for 10 sees first ''
 }
 
-# One end of the cable stays in the first namespace, and so does the interface of mpa8.
-# mpa9 goes with its interface when that goes with its namespace.
-scenario pair_moved 90 "a device in another namespace than its interface comes back when that ends" \
+# mpa8 has its interface in the first namespace, with one end of the cable. mpa9 goes with its
+# interface, which goes with its namespace.
+scenario pair_moved 90 "a device returns to its interface's namespace when its own ends" \
 	first script slow
 pair_moved() {
 	exclusive

@@ -1,17 +1,17 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Allocations of the module fail, one after another (P2P-41). The kernel's failslab
-# does it, told by its stack filter which call is to fail: the one whose return address
-# is on the stack. The calls are read from the module's own code, so that none is
-# forgotten. This needs a kernel with failslab: the debug kernel.
+# Allocations of the module fail, one after another (P2P-41). The kernel's failslab makes them
+# fail. Its stack filter selects the call: the one whose return address is on the stack. The calls
+# are read from the module's own code, so that none is forgotten. This needs a kernel with
+# failslab: the debug kernel.
 #
-# A vmalloc that fails puts a call trace into the kernel's log, as a fault of ours
-# would; and kvmalloc turns to it. Those two are left alone.
+# vmalloc and kvmalloc, which falls back to it, are left alone, because a vmalloc that fails puts a
+# call trace into the kernel's log, as a fault of ours would.
 
 FAILSLAB=/sys/kernel/debug/failslab
 
-# sites: "ADDRESS FUNCTION CALLED" of each call of the module to the slab allocator, or
-# to what calls it, the address being that behind the call, where it runs
+# sites: "ADDRESS FUNCTION CALLED" for each call of the module to the slab allocator, or to a
+# function that calls it. ADDRESS is the return address of the call in the loaded module.
 sites() {
 	local base at name called
 	[ -d "$FAILSLAB" ] || fail "this kernel has no failslab"
@@ -46,14 +46,14 @@ may_fail() {
 	printf '100' >"$FAILSLAB/probability"
 }
 
-# failed: did it? From here on nothing fails.
+# failed: has it failed? From here on no allocation fails.
 failed() {
 	printf '0' >"$FAILSLAB/probability"
 	[ "$(cat "$FAILSLAB/times")" = 0 ]
 }
 
-# each_site OPERATION: with each call made to fail, one after another. Those that did
-# are in $WORK/reached.
+# each_site OPERATION: runs it once for each call, and makes that call fail. $WORK/reached lists
+# the calls that failed.
 each_site() {
 	local at name called
 	while read -r at name called <&9; do
@@ -66,7 +66,7 @@ each_site() {
 	done 9<"$WORK/sites"
 }
 
-# reached FUNCTION...: of each of these some call has failed
+# reached FUNCTION...: in each of these a call must have failed
 reached() {
 	local name
 	for name in "$@"; do
@@ -99,15 +99,15 @@ failslab_device() {
 
 # --- connections ---
 
-# Whatever fails, the program is told: it neither hangs nor waits in vain for an event
-# or a completion. Both ends are in one program, so either may be hit.
+# Whichever call fails, the program learns of it: it does not hang, and
+# waits for no event or completion in vain. Both ends are in one program, so either may be hit.
 talk_anyway() {
 	new_port
 	start bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 3 -l 5000
 	ended bulk 30
 	OUTCOME="bulk's status $STATUS: $(tail -n 1 "$WORK/bulk.log")"
 	! grep -E 'no (connection event|completion)' "$WORK/bulk.log" ||
-		fail "no word of it: $called in $name"
+		fail "a failure was not reported: $called in $name"
 	wait_for 10 no_objects
 }
 
@@ -115,7 +115,7 @@ scenario failslab_connection 120 "connections while allocations fail, one after 
 	failslab
 failslab_connection() {
 	sites
-	sed -i '/ rnic_frame_send /d' "$WORK/sites"	# without a Request b waits in vain
+	sed -i '/ rnic_frame_send /d' "$WORK/sites"	# b would wait in vain
 	each_site talk_anyway
 	reached mr_alloc rnic_rmem_alloc rnic_cm_create_listen rnic_ep_new rnic_readq_init
 	reached rnic_sock_accept
@@ -123,7 +123,7 @@ failslab_connection() {
 	rping_pair a b "$A6" 64
 }
 
-# What the wire says of it is looked at by peer/failslab.py.
+# peer/failslab.py checks what the module sends then.
 scenario failslab_startup 60 "allocations of the startup fail: Terminate 5, or a reject (P2P-41)" \
 	failslab
 failslab_startup() {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Places for startups: who gets one, and who has to give way (SEC-13, CONN-22).
+# Places for startups: which peers get one, and which have to give way (SEC-13, CONN-22).
 
 # fair_test NAME SECONDS TEXT: a test of peer/fair.py
 fair_test() {
@@ -11,7 +11,7 @@ fair_test flood 90 "one source floods; good callers get through (SEC-13, CONN-22
 fair_test never_answers 60 "a program never answers; others' callers get through (SEC-13)"
 fair_test request_time 60 "the first frame has a deadline of its own (NEG-35)"
 
-scenario fair_devices 40 "a flood of one device's callers does not hold up another's on its port"
+scenario fair_devices 40 "a flood to one device does not hold up another device on the same port"
 fair_devices() {
 	dirty
 	ip -n b link add d0 type dummy
@@ -33,5 +33,5 @@ time.sleep(1000)"
 	stop flood || :
 }
 
-# Some of the twelve were to wait.
+# Have some of the twelve connections had to wait?
 flood_overflows() { [ "$(hw_counter mpa1 pending_overflow)" -gt 0 ]; }

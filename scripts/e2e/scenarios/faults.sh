@@ -10,11 +10,11 @@ busy_pair() {
 	wait_for 10 busy
 }
 
-# bytes_in: that came over vb so far; the server has entered its namespace, for it
-# listens there
+# bytes_in: the bytes that vb has received so far. The server has entered its namespace, because it
+# listens there.
 bytes_in() { awk '$1 == "vb:" { print $2 }' "/proc/${PIDS[server]}/net/dev"; }
 
-# Are bytes moving? A single look could see the startup only.
+# Are bytes moving? The first look alone might see only those of the startup.
 busy() {
 	local one two
 	one=$(bytes_in)
@@ -104,22 +104,22 @@ cable_pulled() {
 	reap server 5
 }
 
-# shown DEVICE NAME: the most that "rdma resource" says of a connection of the device's. (Of
-# perftest's two the programs use one to talk to each other; it comes first or last, because
+# shown DEVICE NAME: the largest value that "rdma resource" has for a connection of the device.
+# (perftest has two, and uses one only for its own messages. That one comes first or last, because
 # queue pair numbers are random.)
 shown() {
 	rdma resource show qp link "$1/1" -dd | sed -n "s/.* drv_$2 \([0-9]*\).*/\1/p" |
 		sort -n | tail -n 1
 }
 
-# is_shown DEVICE NAME FROM TO: is it one of these?
+# is_shown DEVICE NAME FROM TO: is the value in this range?
 is_shown() {
 	local value
 	value=$(shown "$1" "$2")
 	[ "${value:-0}" -ge "$3" ] && [ "${value:-0}" -le "$4" ]
 }
 
-scenario resource_qp 40 "rdma resource tells what a connection waits for when nothing comes back"
+scenario resource_qp 40 "rdma resource shows what a connection waits for when nothing comes back"
 resource_qp() {
 	dirty
 	modprobe sch_netem

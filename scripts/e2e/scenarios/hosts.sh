@@ -21,12 +21,12 @@ bench_hosts() {
 		SMALL=0 SWEEP=0 OUT="$WORK/bench" PATH="$PATH" bash "$TOP/scripts/bench/run.sh"
 }
 
-scenario hosts_bench 600 "make bench HOST=...: measured between two hosts, which are as before" sshd
+scenario hosts_bench 600 "make bench HOST=...: between two hosts, and it leaves nothing there" sshd
 hosts_bench() {
 	dirty
 	serve_ssh
 	bench_hosts >"$WORK/refused.log" 2>&1 && fail "it took an interface that has a device"
-	grep -q "has a device already: rdma link delete mpa" "$WORK/refused.log" || fail "not said why"
+	grep -q "has a device already: rdma link delete mpa" "$WORK/refused.log" || fail "no reason"
 	link_delete mpa0
 	link_delete mpa1
 	bench_hosts >"$WORK/bench.log" 2>&1 || fail "bench: status $?"

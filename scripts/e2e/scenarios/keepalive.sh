@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # An idle peer whose host vanishes: TCP's keepalive, and the setting keepalive_s.
 
-scenario keepalive_idle 60 "an idle peer's host vanishes: the program is told (CONN-19)" slow wire
+scenario keepalive_idle 60 "an idle peer's host vanishes: the program learns of it (CONN-19)" \
+	slow wire
 keepalive_idle() {
 	dirty
 	modprobe sch_netem

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Consumers inside the kernel: NFS and NVMe over RDMA. They register memory by work
-# requests, have it invalidated by the peer, and post and complete in softirq, all of
-# which no program in user space can do.
+# requests, have it invalidated by the peer, and post and complete in softirq. No program in
+# user space can do that.
 
 # all_moved DEVICE COUNTER...: each is above 0
 all_moved() {
@@ -19,8 +19,8 @@ random_file() { dd if=/dev/urandom of="$1" bs=1M count="$2" status=none; }
 
 # --- NFS: the server in b, the client in a ---
 
-# In the server's namespace, with files of its own in place of the host's. A client of
-# before the restart would have 10 s, the least there is, to claim its locks.
+# In the server's namespace, with files of its own in place of the host's. The time that clients
+# from before a restart have to claim their locks is 10 s, the shortest that is allowed.
 nfs_server() {
 	mount -t tmpfs tmpfs /var/lib/nfs
 	mkdir -p /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs /srv
@@ -38,7 +38,7 @@ nfs_stop() {
 	b unshare -m bash -c 'mount -t nfsd nfsd /proc/fs/nfsd && rpc.nfsd 0'
 }
 
-# nfs_client FILE: there, and back past the cache
+# nfs_client FILE: copies it there, and compares what comes back past the cache
 nfs_client() {
 	mkdir -p /mnt
 	mount -t nfs4 -o "vers=4.1,proto=rdma,port=20049,hard" 10.77.0.2:/ /mnt
@@ -83,12 +83,12 @@ nfs_rdma() {
 	rmmod rpcrdma
 }
 
-# --- NVMe: the target and the host are of the initial namespace, whatever we want ---
+# --- NVMe: the kernel's target and host are always in the initial namespace ---
 
 NVMET=/sys/kernel/config/nvmet
 NVME_ADDRESS=10.77.9.1
 
-# put VALUE FILE: no newline, which some of these files take for a part of it
+# put VALUE FILE: without a newline, because some of these files take it for a part of the value
 put() { printf %s "$1" >"$2"; }
 
 nvme_target() {
@@ -114,7 +114,7 @@ nvme_target_down() {
 	ip link del nvme0
 }
 
-# nvme_up: a target and a host that has its disk, NVME
+# nvme_up: makes a target, and a host whose disk is NVME
 nvme_up() {
 	dirty
 	topo_down
@@ -133,7 +133,7 @@ nvme_up() {
 	NVME=/dev/nvme0n1
 }
 
-# copy OPTIONS...: dd, which has to end well in time
+# copy OPTIONS...: dd, which has to succeed in time
 copy() {
 	timeout -k 1 "$LIMIT" dd "$@" 2>"$WORK/dd.log" || fail "dd $*"
 }
@@ -167,7 +167,7 @@ nvme_link_deleted() {
 	wait_for 20 all_moved mpa0 tx_write tx_read_request
 	link_delete mpa0
 	ended writer 20
-	[ "$STATUS" != 0 ] || fail "nobody told the writer"
+	[ "$STATUS" != 0 ] || fail "the writer did not fail"
 	wait_for 20 nvme_gone
 	trap - EXIT
 	nvme_target_down

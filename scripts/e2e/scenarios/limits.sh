@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# What a program can make a device do that others share: time of processors, memory.
+# Limits to what one program can take of a shared device: processor time and memory.
 
 TRACING=/sys/kernel/tracing
-# Whatever is run later: each prints the function, with the module that has it.
+# Events of deferred work: each prints the function, with the module that has it.
 LATER=(workqueue/workqueue_execute_start timer/timer_expire_entry timer/hrtimer_expire_entry)
 
 # trace_later 1|0
@@ -14,10 +14,10 @@ trace_later() {
 	done
 }
 
-# Has something of the module been traced?
+# Has the trace a function of the module?
 traced() { grep -q "\[$MODULE_NAME\]" "$TRACING/trace"; }
 
-# nothing_ran: of the module, for ten seconds
+# nothing_ran: has nothing of the module run for ten seconds?
 nothing_ran() {
 	echo >"$TRACING/trace"
 	sleep 10
@@ -27,19 +27,19 @@ nothing_ran() {
 scenario limits_idle 120 "nothing runs for idle queue pairs in error, nor for unread completions" \
 	slow
 limits_idle() {
-	# Functions of other modules, for timers that are gone, too, are of no interest.
+	# Functions of other modules, and timers that are gone, are traced too, and do not matter.
 	trap 'trace_later 0' EXIT
 	echo >"$TRACING/trace"
 	trace_later 1
 	start idle a "$BIN/limits_probe" idle
 	wait_for 20 grep -q waiting "$WORK/idle.log"
-	wait_for 5 traced		# so it would be seen
+	wait_for 5 traced		# so the trace does show the module
 	wait_for 40 nothing_ran
 	kill -USR1 "${PIDS[idle]}"
 	reap idle 60
 }
 
-# Enough for what a program is itself, and for one or two of what the test makes.
+# Enough for the program itself and one or two of the objects that the test makes.
 MEMORY=64M
 
 for test in cqs qps srqs mrs; do
@@ -48,7 +48,7 @@ for test in cqs qps srqs mrs; do
 		-- charged "many_$test"
 done
 
-# make_cgroup CONTROLLER LIMIT: a cgroup, for who is started with in_cgroup
+# make_cgroup CONTROLLER LIMIT: makes a cgroup, for programs that are started with IN_CGROUP
 make_cgroup() {
 	CGROUP=$STATE/cgroup
 	mkdir -p "$CGROUP"
@@ -78,17 +78,17 @@ charged() {
 	note "$1: $(tail -n 1 "$WORK/$1.log")"
 }
 
-# slab_kib: what the kernel keeps in small pieces for the cgroup
+# slab_kib: the cgroup's slab memory
 slab_kib() { awk '$1 == "slab" { print int($2 / 1024) }' "$CGROUP/user/memory.stat"; }
 
 has_grown() { [ "$(slab_kib)" -ge $(($1 + 60)) ]; }
 
-scenario limits_memory_startups 60 "startups of silent peers are charged to who listens" memcg slow
+scenario limits_memory_startups 60 "startups of silent peers are charged to the listener" memcg slow
 limits_memory_startups() {
 	local before set=/sys/class/infiniband/mpa1/mpa
 	dirty
 	make_cgroup memory "$MEMORY"
-	# They stay while the kernel sums up, which it does every two seconds.
+	# They have to last until the kernel sums up, which it does every two seconds.
 	echo 60000 >"$set/startup_timeout_ms"
 	echo 60000 >"$set/request_timeout_ms"
 	new_port
@@ -103,18 +103,18 @@ time.sleep(600)"
 
 # --- shares of users (core/limits.c) ---
 
-# What is left of a share of 1/16384 when its user has one of each; no context is refused
+# The rest of a share of 1/16384 after its user has one of each. Contexts have no share.
 SHARE="qps 8 srqs 4 mrs 64 cqs 7 pds 7 contexts 100"
 ALL="qps 100 srqs 100 mrs 100 cqs 100 pds 100 contexts 100"
 
-# got NAME WHAT: what the program was given of each, before it was refused or had enough
+# got NAME WHAT: the program got that many of each, until it was refused or had enough
 got() {
 	local all
 	all=$(grep -E '^[a-z]+ [0-9]+$' "$WORK/$1.log" | tr '\n' ' ')
 	[ "$all" = "$2 " ] || fail "$1 got $all"
 }
 
-# takes NAME WHAT COMMAND...: takes as much as it gets, and keeps it
+# takes NAME WHAT COMMAND...: a program takes as much as it gets, which is WHAT, and keeps it
 takes() {
 	start "$1" a "${@:3}"
 	wait_for 20 grep -q waiting "$WORK/$1.log"
@@ -131,7 +131,7 @@ limits_shares() {
 	dirty
 	echo 16384 >/sys/class/infiniband/mpa0/mpa/shares
 	takes alice "$SHARE" "${ALICE[@]}" "$BIN/limits_probe" share
-	# The context is of root, who opened it.
+	# The share is root's, because root opened the context before it gave up its rights.
 	USER_ID=2001 run inherited a "$BIN/limits_probe" share_inherited
 	got inherited "$SHARE"
 	takes bob "$SHARE" "${BOB[@]}" "$BIN/limits_probe" share
@@ -158,7 +158,8 @@ limits_shares_namespace() {
 	gives_back alice
 }
 
-# Not where kmemleak looks: ib_uverbs of 6.1 leaks the task when the controller refuses a context.
+# Not run with kmemleak, because ib_uverbs of 6.1 leaks the task when the controller refuses a
+# context.
 scenario limits_rdma_cgroup 60 "the rdma controller bounds the objects of a cgroup, also root's" \
 	newer memcg
 limits_rdma_cgroup() {
@@ -174,26 +175,26 @@ limits_rdma_cgroup() {
 
 CPU1=/sys/devices/system/cpu/cpu1/online
 
-# fill_stock PROCESSOR: a program that runs there, and whose doorbells send by themselves
+# fill_stock PROCESSOR: runs a program there whose doorbells send by themselves
 fill_stock() {
 	new_port
 	run bulk a taskset -c "$1" "$BIN/bulk" -s "$B4" -p "$PORT" -n 2000 -l 1000 -d 4
 }
 
-# trace_frees 1|0: pages that are freed, of the sizes of chunks, with the calls that led
+# trace_frees 1|0: traces the pages of the sizes of chunks that are freed, with the calls that led
 # there
 trace_frees() {
 	echo 16384 >"$TRACING/buffer_size_kb"
 	echo "order == 3 || order == 5" >"$TRACING/events/kmem/mm_page_free/filter"
 	echo "$1" >"$TRACING/options/stacktrace"
-	echo "$1" >"$TRACING/options/sym-offset"	# with which the module is named
+	echo "$1" >"$TRACING/options/sym-offset"	# to see the name of the module
 	echo "$1" >"$TRACING/events/kmem/mm_page_free/enable"
 	[ "$1" = 0 ] || echo >"$TRACING/trace"
 }
 
 shrink() { echo 2 >/proc/sys/vm/drop_caches; }
 
-scenario limits_stock_shrinks 60 "chunks that are kept are given back when the kernel wants memory" \
+scenario limits_stock_shrinks 60 "the stock of chunks is given back when the kernel wants memory" \
 	newer
 limits_stock_shrinks() {
 	trap 'trace_frees 0' EXIT
@@ -209,7 +210,8 @@ limits_stock_shrinks() {
 	fill_stock 0
 }
 
-scenario limits_stock_offline 60 "a processor that goes leaves no chunks behind" hotplug newer
+scenario limits_stock_offline 60 "a processor leaves no chunks behind when it goes offline" \
+	hotplug newer
 limits_stock_offline() {
 	trap 'trace_frees 0; echo 1 >"$CPU1"' EXIT
 	fill_stock 1

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# What lockdep makes of our locks, on a kernel that has it.
+# lockdep's view of our locks, on a kernel that has lockdep.
 
 # lock_edges: "FIRST LAST" for each pair of locks of which the last was taken while the first
 # was held
@@ -8,8 +8,8 @@ lock_edges() {
 	awk '/^ -> / { print first, $3 } !/^ -> / && NF { first = $NF }' /proc/lockdep
 }
 
-# Its own class keeps a lock apart from those of the kernel's other users of TCP, as NFS and
-# NVMe over TCP are: what they do under theirs we need not be able to do under ours.
+# The locks of our sockets have classes of their own, because other users of TCP in the kernel, as
+# NFS and NVMe over TCP, do things under their locks that we must not do under ours.
 scenario lock_classes 60 "lockdep tells the locks of our sockets from those of others" lockdep
 lock_classes() {
 	local class

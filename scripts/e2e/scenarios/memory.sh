@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154
-# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Memory regions: what a peer can learn about them, and what it can do to them.
 # Memory regions: what a peer can find out of them, and what it can do to them.
 
 MEMPROBE_ADDRESS=10.77.9.1
@@ -12,7 +12,7 @@ capture_here() {
 	wait_for 10 grep -q "listening on" "$WORK/tcpdump.log"
 }
 
-# no_addresses: ends the capture, in which no offset may be an address of the kernel's
+# no_addresses: ends the capture, in which no offset may be an address of the kernel
 no_addresses() {
 	end_capture
 	python3 "$HERE/capture/offsets.py" "$WORK/wire.pcap" >"$WORK/offsets.log" 2>&1 ||
@@ -20,7 +20,7 @@ no_addresses() {
 	note "$(<"$WORK/offsets.log")"
 }
 
-# nothing_refused DEVICE...: no peer asked for memory, or an invalidation, in vain
+# nothing_refused DEVICE...: no peer was refused an access or an invalidation
 nothing_refused() {
 	local dev
 	for dev in "$@"; do
@@ -46,16 +46,16 @@ memprobe() {
 	rmmod memprobe
 }
 
-scenario stags_user 60 "an STag tells nothing of others: index, key, reuse" newer
+scenario stags_user 60 "an STag tells nothing about others: index, key, reuse" newer
 stags_user() { run stags a "$BIN/stags"; }
 
-scenario stags_kernel 60 "an STag of a kernel consumer tells nothing of others" newer
+scenario stags_kernel 60 "an STag of a kernel consumer tells nothing about others" newer
 stags_kernel() { memprobe stags; }
 
-scenario srq_pd 60 "a receive from a shared queue is of the queue's protection domain" newer
+scenario srq_pd 60 "a receive from a shared queue uses the queue's protection domain" newer
 srq_pd() { memprobe srq_pd; }
 
-scenario kernel_offsets 60 "what a kernel consumer puts on the wire shows none of its addresses" \
+scenario kernel_offsets 60 "the messages of a kernel consumer show none of its addresses" \
 	newer
 kernel_offsets() {
 	capture_here lo
@@ -63,16 +63,16 @@ kernel_offsets() {
 	no_addresses
 }
 
-scenario kernel_invalidate 60 "a peer invalidates what is valid and its own, and nothing else" newer
+scenario kernel_invalidate 60 "a peer invalidates only valid regions of its own connection" newer
 kernel_invalidate() { memprobe inval; }
 
-scenario kernel_global_rkey 60 "a peer with the key to all memory names what is not mapped" newer
+scenario kernel_global_rkey 60 "a peer with the key to all memory names unmapped addresses" newer
 kernel_global_rkey() { memprobe global; }
 
-scenario kernel_spin 60 "an invalidation spins for accesses that went on, and for no others" newer
+scenario kernel_spin 60 "an invalidation spins for accesses that had begun, and for no others" newer
 kernel_spin() { memprobe spin; }
 
-scenario kernel_blocks 60 "memory becomes blocks as large as may be, not page by page" newer
+scenario kernel_blocks 60 "memory becomes blocks as large as possible, not page by page" newer
 kernel_blocks() { memprobe blocks; }
 
 # The kernel pins 2^32 - 1 pages at most. (abi.rst: a program is told the device's limits.)

@@ -15,9 +15,9 @@ module_busy() {
 	rping_pair b a "$B4" 4096
 }
 
-# The core tells programs that their device is gone (disassociate), so it need not
-# refuse: what they hold open lives on, dead, until they close it.
-scenario module_in_use 60 "rmmod with devices in use: programs are told, and nothing stays"
+# rmmod succeeds, because the core tells programs that their device is gone (disassociate). Their
+# open files live on, dead, until they close them.
+scenario module_in_use 60 "rmmod with devices in use: programs learn of it, and nothing stays"
 module_in_use() {
 	dirty
 	busy_pair
