@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Who may connect a queue pair.
+# Which programs may connect a queue pair.
 
-scenarios owner 40 "who may connect a queue pair" cm_owner \
+scenarios owner 40 "only its owner connects a queue pair" cm_owner \
 	stranger_connects stranger_accepts child threads numbers:newer
 
 cm_owner() {
@@ -10,8 +10,8 @@ cm_owner() {
 	run "owner_$1" a "$BIN/cm_owner" -p "$PORT" "$1"
 }
 
-# The disk and its host are of the initial namespace, which gets the names of both of ours.
-scenario owner_kernel 60 "a program names a queue pair of the kernel, of NVMe"
+# The disk and its host are in the initial namespace, so that gets the names of both of ours.
+scenario owner_kernel 60 "a program names a queue pair of NVMe, which is the kernel's"
 owner_kernel() {
 	local qpn
 	nvme_up
@@ -29,13 +29,13 @@ owner_kernel() {
 	nvme_target_down
 }
 
-# sees_data_path COMMAND...: the queue pairs of mpa0, and what their connections do
+# sees_data_path COMMAND...: shows the queue pairs of mpa0 and the state of their connections
 sees_data_path() {
 	"${@}" rdma resource show qp link mpa0/1 -dd >"$WORK/seen.log"
 	grep -q " state RTS " "$WORK/seen.log" && grep -q drv_reads_out "$WORK/seen.log"
 }
 
-scenario owner_sees 30 "what a connection does is shown to its user and to root, and not to others" \
+scenario owner_sees 30 "a connection's state is shown to its user and to root, not to others" \
 	newer
 owner_sees() {
 	new_port

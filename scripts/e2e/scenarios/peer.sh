@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# A peer of our own that says anything, right or wrong, to mpa1: peer/peer.py, and the tests
-# beside it. Each of these is a scenario, with the first line of its own text. Behind a test
-# the device serves good peers in both roles (peer/run.py).
+# The scripted peer, which sends anything, right or wrong, to mpa1: peer/peer.py, and the tests
+# beside it. Each test is a scenario, with the first line of its own text. After each test the
+# device has to serve good peers in both roles (peer/run.py).
 
 export PYTHONDONTWRITEBYTECODE=1
 
-# peer FILE TEST: of peer/FILE.py
+# peer FILE TEST: runs a test of peer/FILE.py
 peer() {
 	local status=0
 	new_port
@@ -15,7 +15,7 @@ peer() {
 	[ "$status" = 0 ] || fail "$2: exit status $status"
 }
 
-# Python takes 1.5 s for this under emulation, once for all scenarios.
+# Python takes 1.5 s to list the tests under emulation, so it does that once for all scenarios.
 export PEER_TESTS=${PEER_TESTS:-$(
 	python3 "$HERE/peer/run.py" --list responder initiator setup frames errors terminates \
 		reads answers closing late fuzz

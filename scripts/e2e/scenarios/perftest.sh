@@ -1,20 +1,20 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # perftest over rdma_cm. It prints no speed here (no clock rate under emulation)
-# and compares no data: what counts is that both ends finish, and well.
+# and compares no data: both ends must finish without an error.
 
 # perf PROGRAM OPTIONS...: server in b, client in a
 perf() { perf_between b "$B4" a "$@"; }
 
-# was_early NAME: did perftest's client find nobody to connect to?
+# was_early NAME: did perftest's client connect before its server listened?
 was_early() { grep -q 'RDMA_CM_EVENT_REJECTED; error: -111' "$WORK/$1.log"; }
 
 # perf_between SERVER-NAMESPACE ADDRESS CLIENT-NAMESPACE PROGRAM OPTIONS...
 #
 # The two programs talk over a plain TCP connection first. Then the server closes that
-# port and opens it again with rdma_listen, and the client, which does not wait for
-# that, may be refused. It means to try again, but crashes in the attempt (4.5). So we
-# do, with both. A refusal that has any other reason is one each time.
+# port and opens it again with rdma_listen. The client does not wait for that, so it may be
+# refused. It means to try again, but crashes in the attempt (4.5). So both programs are started
+# again here. A refusal for any other reason comes back each time.
 perf_between() {
 	local server=$1 address=$2 client=$3 program=$4 turn status
 	shift 4
@@ -26,7 +26,7 @@ perf_between() {
 		if [ "$status" = 0 ] || ! was_early client; then
 			break
 		fi
-		note "try $turn: $program looked for its server too early"
+		note "try $turn: $program connected before its server listened"
 		stop server
 	done
 	[ "$status" = 0 ] || fail "client: exit status $status: $program $* $address"
@@ -36,8 +36,8 @@ perf_between() {
 
 # Events (-e) where perftest can: ib_write_bw has none. ib_send_bw limits itself by
 # credits that the server writes into its memory, and the client sleeps for a send
-# completion while it waits for one: with a credit later than the last completion it
-# sleeps for ever, on any device. So Sends with events are ib_send_lat's.
+# completion while it waits for one. If a credit comes later than the last completion the client
+# sleeps for ever, on any device. So ib_send_lat tests Sends with events.
 # Polling takes both processors here.
 declare -A EVENTS=([send]='' [write]='' [read]=-e)
 declare -A SIZE=([send]=16384 [write]=65536 [read]=65536)
@@ -80,8 +80,8 @@ send_lat_sizes() { perf ib_send_lat -a -e -n 5; }
 scenario read_lat_sizes 60 "ib_read_lat, 2 bytes to 8 MiB, with events" slow
 read_lat_sizes() { perf ib_read_lat -a -e -n 5; }
 
-# An answer that goes out in the softirq may fill its budget of 8 KiB and be complete.
-# Held back by TCP each would take 0.2 s, and all of them more than there is time.
+# An answer that goes out in the softirq may fill its budget of 8 KiB and be complete. If TCP
+# held it back, each would take 0.2 s, and all of them more than the time of the scenario.
 scenario read_lat_budget 60 "ib_read_lat, just below and above 8 KiB, MTU 9000, with events"
 read_lat_budget() {
 	local size
@@ -102,11 +102,11 @@ write_lat_sizes() {
 scenario lat_inline 30 "ib_send_lat with inline data"
 lat_inline() { perf ib_send_lat -e -n 20 -s 64 -I 64; }
 
-# held DEVICE: doorbells whose bytes waited for those of the next
+# held DEVICE: the number of doorbells whose bytes waited for those of the next one
 held() { hw_counter "$1" tx_held; }
 
-# Which messages wait is known, how long depends on the machine.
-scenario small_stream 30 "small messages in a row wait for company, those of a dialogue do not" \
+# The test knows which messages wait. How long they wait depends on the machine.
+scenario small_stream 30 "small messages in a row are coalesced, those of a dialogue are not" \
 	newer
 small_stream() {
 	local ours theirs
@@ -116,7 +116,7 @@ small_stream() {
 	[ "$(held mpa0) $(held mpa1)" = "$ours $theirs" ] || fail "a dialogue was held up"
 	perf ib_write_bw -n 200 -s 64
 	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Writes of 64 bytes, and none waited"
-	# Behind the last there is nothing that could send it: only the timer does.
+	# Nothing follows the last message that could send it, so only the timer does.
 	ours=$(held mpa0)
 	new_port
 	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 40 -l 64 -d 40
@@ -135,14 +135,14 @@ small_apart() {
 	ours=$(held mpa0)
 	perf ib_write_bw -n 200 -s 64
 	perf ib_read_bw -n 200 -s 64
-	[ "$(held mpa0)" = "$ours" ] || fail "messages waited, and the setting is off"
+	[ "$(held mpa0)" = "$ours" ] || fail "messages waited although the setting is off"
 	set_to coalesce 1
 	perf ib_write_bw -n 200 -s 64
 	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Writes of 64 bytes, and none waited"
 }
 
-# Of perftest's Reads every hundredth makes a completion, but for those with -Q 1.
-scenario small_reads 30 "small Reads whose completions nobody will see wait for company"
+# perftest asks for a completion of every hundredth Read, and with -Q 1 of each.
+scenario small_reads 30 "small Reads without a completion are coalesced"
 small_reads() {
 	local ours
 	ours=$(held mpa0)
@@ -151,7 +151,7 @@ small_reads() {
 	[ "$(held mpa0)" = "$ours" ] || fail "a Read whose completion is asked for waited"
 	perf ib_read_bw -n 200 -s 64
 	[ "$(held mpa0)" -gt "$ours" ] || fail "200 Reads of 64 bytes, and none waited"
-	# Who looks at the memory is kept waiting after 8 Reads, then 16, then 32.
+	# A program that polls the memory has to wait after 8 Reads, then 16, then 32.
 	ours=$(held mpa0)
 	new_port
 	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 64 -l 64 -d 1 -o unseen
@@ -159,8 +159,8 @@ small_reads() {
 	[[ $ours = [1-4] ]] || fail "of 64 Reads in a dialogue $ours waited"
 }
 
-# The last bytes of a message are sent by one, the next message is posted for the other.
-scenario bulk_turns 40 "doorbell and worker send by turns, and neither leaves it to the other" newer
+# One of them sends the last bytes of a message while the next message is posted for the other.
+scenario bulk_turns 40 "doorbell and worker send by turns, and nothing stays unsent" newer
 bulk_turns() {
 	by_turns 9000 20000 70000
 	dirty

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Who gets a port.
+# Which server gets a port.
 
 scenario ports_taken 60 "a port belongs to one server, whatever the port space" newer
 ports_taken() {
@@ -26,8 +26,8 @@ ports_spaces() {
 	reap server
 }
 
-# Both listen before there is a device to find out that the port is one. The device is of
-# use to all others, nevertheless, and the first server hears its calls.
+# Both listen before there is a device that could find the port taken. All others can use the
+# device nevertheless, and the first server gets its connections.
 scenario ports_late_device 40 "two servers of one port, and then a device"
 ports_late_device() {
 	dirty

@@ -29,12 +29,12 @@ scenario rnr_doorbell 30 "a Send waits: the next doorbell looks for its receive"
 	rnr_waits 60000 rnr_doorbell
 scenario rnr_srq 40 "an empty shared receive queue stops two streams and ends neither" -- \
 	rnr_waits 60000 rnr_srq
-scenario rnr_closed 40 "a Send waits for its receive when its sender has disconnected" -- \
+scenario rnr_closed 40 "a Send waits for its receive after its sender has disconnected" -- \
 	rnr_waits 60000 rnr_closed
-scenario rnr_ends 40 "what the receiver does to end a connection is done while a Send waits" -- \
+scenario rnr_ends 40 "the receiver can end a connection in each way while a Send waits" -- \
 	rnr_waits 60000 rnr_ends
 
-scenario rnr_over 30 "both ends wait for a receive: over after rnr_wait_ms, and counted"
+scenario rnr_over 30 "both ends wait for a receive: that ends after rnr_wait_ms, and is counted"
 rnr_over() {
 	local waits vain
 	waits=$(($(hw_counter mpa0 rx_rnr_waits) + $(hw_counter mpa1 rx_rnr_waits)))
@@ -43,11 +43,11 @@ rnr_over() {
 	waits=$(($(hw_counter mpa0 rx_rnr_waits) + $(hw_counter mpa1 rx_rnr_waits) - waits))
 	vain=$(($(hw_counter mpa0 rx_no_receive) + $(hw_counter mpa1 rx_no_receive) - vain))
 	[ "$waits" = 2 ] || fail "$waits Sends waited"
-	# Each end's time is over at the same moment, or the Terminate of one ends the other.
-	[[ $vain == [12] ]] || fail "$vain Sends waited in vain"
+	# The time of both ends is over at the same moment, or the Terminate of one ends the other.
+	[[ $vain == [12] ]] || fail "$vain Sends found no receive"
 }
 
-# begin_one: a program that has a connection
+# begin_one: starts a program that has a connection
 begin_one() {
 	dirty
 	echo 600000 >/sys/class/infiniband/mpa1/mpa/rnr_wait_ms
@@ -56,14 +56,14 @@ begin_one() {
 	wait_for 10 grep -q '^idle' "$WORK/held.log"
 }
 
-# hold_one: and its Send waits on mpa1
+# hold_one: the program sends, and its Send waits on mpa1
 hold_one() {
 	kill -USR1 "${PIDS[held]}"
 	wait_for 10 grep -q '^held' "$WORK/held.log"
 	wait_for 10 is_shown mpa1 rnr 1 1
 }
 
-scenario rnr_shown 30 "rdma resource tells that a Send waits, and how many receives were taken"
+scenario rnr_shown 30 "rdma resource shows that a Send waits, and how many receives were taken"
 rnr_shown() {
 	begin_one
 	is_shown mpa1 rnr 0 0 || fail "an idle connection waits for a receive"
@@ -83,7 +83,6 @@ rnr_delete() {
 	reap held 10
 }
 
-# Both ends of fio's verb "send" post as many Sends as receives, and none before the other has.
 # looks SECONDS: how often workers of queue pairs run in that time
 looks() {
 	echo >"$TRACE/trace"
@@ -91,7 +90,8 @@ looks() {
 	grep -c 'function rnic_qp_work' "$TRACE/trace" || :
 }
 
-# Each look is a quarter of the time later than the one before: about 10 for each factor of 10.
+# Each wait is longer than the one before by a quarter, so there are about 10 looks for each factor
+# of 10.
 scenario rnr_looks 60 "a Send that waits costs few looks, and a connection without one none"
 rnr_looks() {
 	local n
@@ -109,6 +109,7 @@ rnr_looks() {
 	echo 0 >"$TRACE/events/workqueue/workqueue_execute_start/enable"
 }
 
+# Both ends of fio's verb "send" post as many Sends as receives, and none before the other has.
 scenario rnr_fio 60 "fio sends: its receives come after the first messages"
 rnr_fio() {
 	local fio=(fio --ioengine=rdma --bs=16k --size=16m --iodepth=16 --name=sends)

@@ -73,8 +73,8 @@ rping_mtu_change() {
 scenario rping_lo 40 "a device on lo, both ends on it"
 rping_lo() {
 	dirty
-	# Not 127.0.0.1: rdma_cm calls that by the first device it knows, whatever its
-	# network device. See rping_loopback.
+	# Not 127.0.0.1, because rdma_cm connects to that through the first device it knows,
+	# whatever its network device. See rping_loopback.
 	ip -n a address add 10.99.0.1/32 dev lo
 	ip -n a address add fd99::1/128 dev lo nodad
 	link_add mpalo a lo
@@ -104,7 +104,7 @@ rping_self() {
 scenario rping_many 40 "four connections at once"
 rping_many() {
 	local i
-	# A server each: rping -P loses a call that comes while it takes another.
+	# A server each, because rping -P loses a connection that comes while it takes another.
 	for i in 1 2 3 4; do
 		new_port
 		serve "server$i" b rping -s -V -C 20 -S 16000 -a "$B4" -p "$PORT"

@@ -1,29 +1,29 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# TCP segments and FPDUs: which of them begin together (segments.py), at any segment
+# TCP segments and FPDUs: segments.py finds the segments that begin with an FPDU, at any segment
 # size, with loss, and while the path's MTU changes. bulk.c compares every byte.
 #
-# Segments are counted where they leave the sender, cut to their size: a capture
-# must not see the big buffers that TCP leaves to the network device to cut.
+# The capture is at the sender, with offloads off, because it must see the segments and not the
+# big buffers that TCP leaves to the network device to cut.
 
 cut_before_capture() {
 	a ethtool -K va tso off gso off gro off >/dev/null
 	b ethtool -K vb tso off gso off gro off >/dev/null
 }
 
-# segments [FROM-TO...]: counts them, into $WORK/segments.log
+# segments [FROM-TO...]: counts the segments of the capture, into $WORK/segments.log
 segments() {
 	python3 "$HERE/capture/segments.py" "$WORK/wire.pcap" "$PORT" "$@" \
 		>"$WORK/segments.log" 2>"$WORK/segments.err" ||
 		fail "$(tail -n 1 "$WORK/segments.err")"
 }
 
-# number KEY [WINDOW]: of those to the server's port
+# number KEY [WINDOW]: a count for the segments to the server's port
 number() {
 	sed -n "/ to=$PORT /s/.* $1=\([0-9]*\).*/\1/p" "$WORK/segments.log" | sed -n "${2:-1}p"
 }
 
-# show WHAT [WINDOW]: the share, as a note
+# show WHAT [WINDOW]: notes the share of the segments that begin with an FPDU
 show() {
 	local n aligned
 	n=$(number segments "${2:-1}")
@@ -32,8 +32,8 @@ show() {
 		"longest $(number longest "${2:-1}"), FPDU $(number full "${2:-1}")"
 }
 
-# all_begin WHAT MINIMUM [WINDOW [BEHIND]]: each of at least MINIMUM segments does, but
-# for BEHIND of them
+# all_begin WHAT MINIMUM [WINDOW [BEHIND]]: at least MINIMUM segments begin with an FPDU, and all
+# others are BEHIND
 all_begin() {
 	local aligned behind=${4:-0}
 	show "$1" "${3:-1}"
@@ -53,9 +53,9 @@ bulk() {
 	end_capture
 }
 
-# steady WHAT ADDRESS OPTIONS...: one where every segment has to begin with an FPDU. But
-# when the receiver was kept from its processor, the sender may have met the edge of its
-# window, and what follows the cut is TCP's.
+# steady WHAT ADDRESS OPTIONS...: a bulk transfer in which every segment has to begin with an FPDU.
+# If the receiver was kept from its processor, the sender may have met the edge of its window, where
+# TCP cuts an FPDU. The segments behind that do not count.
 steady() {
 	local what=$1 behind
 	shift
@@ -101,10 +101,10 @@ seg_markers() {
 
 # --- the edge of the receiver's window ---
 
-# narrow: b takes 66000 bytes at a time, by its route, and nothing raises that. Its
-# acknowledgments come late, so that the sender meets the edge all the time: later than
-# it takes to send that much, also on a slow kernel. With less the window is not scaled,
-# and TCP makes it a multiple of the segment size.
+# narrow: b's route bounds its window to 66000 bytes, and nothing raises that. Its
+# acknowledgments come later than the sender takes to send that much, also on a slow kernel, so
+# that the sender meets the edge all the time. A smaller window is not scaled, and TCP makes it a
+# multiple of the segment size.
 narrow() {
 	cut_before_capture
 	ip -n b route add "$A4/32" dev vb window 66000
@@ -117,18 +117,18 @@ slow_answers() {
 	b tc qdisc "$1" dev vb root netem delay $((SLOW < 4 ? 150 * SLOW : 600))ms
 }
 
-# met_edge WHAT: the window's edge was met, over and over, and cut FPDUs
+# met_edge WHAT: the sender met the window's edge over and over, and TCP cut FPDUs there
 met_edge() {
 	show "$1"
 	note "$1: $(number edge) segments met the window's edge," \
 		"$(number cut) of them end inside an FPDU"
-	[ "$(number edge)" -ge 20 ] || fail "$1: the window was no bound"
+	[ "$(number edge)" -ge 20 ] || fail "$1: the window did not bound the sender"
 	[ "$(number cut)" -gt 0 ] || fail "$1: no FPDU was cut"
 	[ "$(number aligned)" -lt "$(number segments)" ] || fail "$1: alignment was not lost"
 }
 
 # until_cut WHAT COMMAND...: TCP cuts a buffer that reaches over the edge, and lets one
-# that begins there wait. Which of them meet it is chance, so there are four tries.
+# that begins there wait. Which kind meets the edge is chance, so there are four tries.
 until_cut() {
 	local try what=$1
 	shift
@@ -165,8 +165,8 @@ all_acked() {
 		awk '{ if ($2) waits = 1 } END { exit waits || !NR }'
 }
 
-# with_pause ADDRESS: the messages after it are too few and too short at any time to fill
-# the window, and follow each other without another pause
+# with_pause ADDRESS: the messages after the pause are too few and too short to fill the window,
+# and follow each other without another pause
 with_pause() {
 	local from
 	new_port
@@ -183,7 +183,7 @@ with_pause() {
 	segments "0-$from" "$from-$EPOCHREALTIME"
 }
 
-# regained WHAT ADDRESS
+# regained WHAT ADDRESS: alignment is lost before the pause, and not after it
 regained() {
 	until_cut "$1" with_pause "$2"
 	met_edge "$1"
@@ -204,14 +204,14 @@ seg_pause() {
 #
 #    a: va 10.77.1.1 --- ra, r, rb --- vb 10.77.2.2 :b
 #
-# What is lost in r was captured at va, and r has a path MTU of its own.
+# r drops packets behind the capture at va, and has a path MTU of its own.
 routed() {
 	topo_down
 	load_modules
 	ip netns add a
 	ip netns add b
 	ip netns add r
-	# Not from outside, where a card may have that name (card_ends).
+	# The links are made in a and b, because here a card may have such a name (card_ends).
 	ip -n a link add va address 02:77:00:00:00:01 type veth \
 		peer name ra address 02:77:00:00:00:11 netns r
 	ip -n b link add vb address 02:77:00:00:00:02 type veth \
@@ -254,8 +254,8 @@ routed_side() {
 	BATCH
 }
 
-# lossy WHAT ADDRESS OPTIONS...: over 99 % of the segments begin with an FPDU, not counting
-# those behind an edge of the window, which a receiver shows that lacks a processor
+# lossy WHAT ADDRESS OPTIONS...: over 99 % of the segments begin with an FPDU. Segments behind an
+# edge of the window do not count, because a receiver without a processor shows such an edge.
 lossy() {
 	local what=$1 n again behind
 	shift
@@ -289,12 +289,12 @@ sent_bytes() { hw_counter mpa0 tx_bytes; }
 
 passed() { [ "$(sent_bytes)" -ge "$1" ]; }
 
-# go_on BYTES: until the device has sent so many more
+# go_on BYTES: waits until the device has sent that many more
 go_on() {
 	wait_for 30 passed $(($(sent_bytes) + $1))
 }
 
-# window: a part of the transfer to be looked at; the one before has settled
+# window: notes a part of the transfer for segments(), after what was sent before has settled
 window() {
 	local from
 	go_on 400000
@@ -303,7 +303,7 @@ window() {
 	WINDOWS+=("$from-$EPOCHREALTIME")
 }
 
-# path_change ADDRESS CHANGE: under load, the path's MTU as "CHANGE MTU" says
+# path_change ADDRESS CHANGE: changes the path's MTU under load, by "CHANGE MTU"
 path_change() {
 	local address=$1 change=$2 mtu
 	WINDOWS=()
@@ -321,7 +321,7 @@ path_change() {
 	segments "${WINDOWS[@]}"
 }
 
-# followed WHAT HEADERS: the sizes are those of the MTUs, in each window
+# followed WHAT HEADERS: in each window FPDUs and segments have the size of its MTU
 followed() {
 	local i=0 mtu mss
 	for mtu in 1500 1400 1301 1500; do
@@ -336,7 +336,8 @@ followed() {
 
 change_link() { ip -n a link set va mtu "$1"; }
 
-# Only the router knows; the sender learns by ICMP. It forgets as it would in time.
+# Only the router knows the MTU, and the sender learns it by ICMP. The flush makes the sender forget
+# the MTU, as it would in time.
 change_router() {
 	ip -n r link set rb mtu "$1"
 	ip -n a route flush cache
@@ -348,7 +349,7 @@ scenario seg_path_mtu 120 "the path's MTU falls and rises under load (SEG-09, SE
 seg_path_mtu() {
 	dirty
 	routed
-	# Slow enough for the capture to keep up, and for these few commands.
+	# Slow enough for the capture to keep up, and for the few commands of the change.
 	"${INTO[@]}" r tc qdisc add dev rb root netem rate $((SLOW > 2 ? 8000 / SLOW : 4000))kbit limit 10000
 	path_change "$B4" change_link
 	followed "link, IPv4" 52

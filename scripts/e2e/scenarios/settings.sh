@@ -7,7 +7,7 @@ set_to() { echo "$2" >"/sys/class/infiniband/mpa0/mpa/$1"; }
 
 other_settings() { grep -H . /sys/class/infiniband/mpa[01]/mpa/* | grep -v "mpa0/mpa/$1:"; }
 
-# setting_takes NAME DEFAULT VALUES...: each is kept; what follows "--" is refused
+# setting_takes NAME DEFAULT VALUES...: each value is kept; those after "--" are refused
 setting_takes() {
 	local name=$1 old=$2 value others
 	[ "$(setting "$name")" = "$old" ] || fail "$name is '$(setting "$name")' at first"
@@ -56,8 +56,8 @@ revision_1() {
 	rping_pair b a "$B4" 64000
 }
 
-# The /sys of another namespace than the first has the device without hw_counters, on all
-# kernels; netlink has them in each.
+# Only the /sys of the first namespace has hw_counters, on all kernels. netlink has them in every
+# namespace.
 scenario statistics_elsewhere 20 "counters outside the first namespace: by rdma(8), not in /sys" \
 	newer
 statistics_elsewhere() {
@@ -77,7 +77,7 @@ balanced() {
 	done
 }
 
-# port_counters_agree DEVICE: ports/1/counters says what hw_counters says, in its own units
+# port_counters_agree DEVICE: ports/1/counters and hw_counters have the same, in their own units
 port_counters_agree() {
 	local dir=/sys/class/infiniband/$1/ports/1/counters name
 	for name in xmit:tx rcv:rx; do
@@ -88,7 +88,7 @@ port_counters_agree() {
 	done
 }
 
-# The address of one's own host, so all that the device sends comes back to it
+# The address is the host's own, so the device receives all that it sends.
 scenario statistics_balance 30 "a device that talks to itself receives what it sends"
 statistics_balance() {
 	dirty

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Interoperation with siw, the kernel's own software iWARP. Last but for the end:
-# rmmod siw takes devices of other drivers along.
+# Interoperation with siw, the kernel's own software iWARP. These come late, because rmmod siw
+# takes devices of other drivers along.
 
 # with_siw FILE OUR-NAMESPACE: siw in one namespace, our device in the other
 with_siw() {
@@ -27,11 +27,11 @@ our_crc() {
 	done
 }
 
-# talk OUR-NAMESPACE: both roles, all operations, data compared where the program can
+# talk OUR-NAMESPACE: both roles, all operations, data compared if the program can
 #
-# perftest's server listens on every address of every device. siw takes the port in
-# the caller's namespace, whatever its device's, and would leave none to us there:
-# so perftest's servers are siw's. Ours are programs that bind to an address.
+# perftest's server listens on every address of every device. siw then takes the port in the
+# caller's namespace, even for a device of another one, and leaves none to us there. So perftest's
+# servers run on siw's side. On our side run servers that bind to an address.
 talk() {
 	local size server=b address=$B4
 	[ "$1" = a ] || { server=a address=$A4; }
@@ -70,7 +70,7 @@ scenario siw_crc_theirs_b 90 "siw requires CRC, we in b do not" \
 scenario siw_crc_both_b 90 "siw and we, in b, require CRC" \
 	siw slow -- siw_crc siw-crc.ko b required
 
-# siw sends to us, and answers our Reads; what reaches siw is beside the point, but whole, too.
+# siw sends to us, and answers our Reads. The other direction is not tested here, but is whole, too.
 scenario siw_watched 90 "siw and we: a message is whole when its last byte is seen" polls siw
 siw_watched() {
 	local ours
@@ -82,8 +82,8 @@ siw_watched() {
 	done
 }
 
-# Also of siw at both ends: the test is of what siw does.
-scenario siw_depths 60 "read depths: siw and we tell a program of a connection the same" siw debug
+# Also with siw at both ends, because the test expects what siw does.
+scenario siw_depths 60 "read depths: siw and we report the same to a program" siw debug
 siw_depths() {
 	local ours
 	for ours in a b none; do

@@ -11,20 +11,20 @@ startup_test rtr_taken 60 "the RtR frame opens the responder (HIST-16, HIST-17)"
 startup_test rtr_and_fpdu 60 "FPDUs behind an RtR frame, Markers, IPv6 (NEG-39)"
 startup_test rtr_bad 60 "another frame, or none, where the RtR frame is due (HIST-18)"
 startup_test rtr_late 60 "the deadline covers the RtR frame, max_pending does not (NEG-35)"
-startup_test rtr_opened 60 "behind the RtR frame no deadline and no max_pending (NEG-35)"
+startup_test rtr_opened 60 "after the RtR frame no deadline and no max_pending (NEG-35)"
 startup_test rtr_abandoned 60 "the program dies while the RtR frame is due (CONN-24)"
 startup_test rtr_not_wanted 60 "no RtR frame without the setting, S and revision 1 (GAP-03)"
 startup_test rtr_sent 60 "the initiator sends an RtR frame when the Reply has S (HIST-17)"
 startup_test rtr_ignored 60 "S at revision 1, ignored by the peer: plain revision 1 (NEG-11)"
 startup_test local_error 60 "a local error in the startup: Terminate 5, or a reject (P2P-41)"
-startup_test private_data_256 60 "more Private Data than iw_cm can tell is refused (NEG-17)"
+startup_test private_data_256 60 "more Private Data than iw_cm can pass on is refused (NEG-17)"
 startup_test half_close 60 "Reads asked for before a FIN are answered after it (CONN-17)"
 startup_test half_close_stalls 60 "a half-closed peer that takes nothing is given up (CONN-17)" slow
-startup_test last_words 60 "what is posted before a disconnect arrives (CONN-20)"
+startup_test last_words 60 "requests posted before a disconnect arrive (CONN-20)"
 startup_test unread 60 "unread bytes do not reset a Terminate or a reject away (CONN-20)"
-startup_test unread_slowly 90 "who still talks is heard while it moves, not for ever (CONN-20)" slow
+startup_test unread_slowly 90 "a slow peer is read while it progresses, not for ever (CONN-20)" slow
 startup_test after_reject 60 "TCP after a reject, both roles"
-startup_test streaming 60 "bytes before MPA, and who is the initiator (CONN-13)"
+startup_test streaming 60 "bytes before MPA, and the role of the initiator (CONN-13)"
 startup_test reset_at_once 60 "connections reset before a Request are counted (CONN-24)"
 startup_test boundary 60 "FIN between FPDUs and inside one (GAP-08, CONN-18)"
 
@@ -37,7 +37,7 @@ rtr_frame_on() {
 
 # ucmatose's server sends first, its client waits: peer-to-peer (P2P-38). With
 # revision 1 only the RtR frame makes that work.
-scenario startup_rtr_both 60 "two of us: the accepting side sends first, with RtR frames"
+scenario startup_rtr_both 60 "two devices of ours: the accepting side sends first, with RtR frames"
 startup_rtr_both() {
 	dirty
 	rtr_frame_on mpa0 mpa1
@@ -50,7 +50,7 @@ startup_rtr_both() {
 	rping_pair a b "$A6" 64
 }
 
-scenario startup_rtr_mixed 60 "two of us, one with rtr_frame: plain revision 1"
+scenario startup_rtr_mixed 60 "two devices of ours, one with rtr_frame: plain revision 1"
 startup_rtr_mixed() {
 	local ok
 	dirty

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Startups that are given up, or should not have begun.
 
-# connected_times N: as many connections has the silent peer of the scenario
+# connected_times N: has the scenario's silent peer so many connections?
 connected_times() { [ "$(a ss -Htn state established "sport = :$PORT" | wc -l)" = "$1" ]; }
 
 scenario startups_killed 60 "a program with 300 startups under way is killed, and gone soon"

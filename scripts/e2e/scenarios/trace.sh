@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # The tracepoints of Documentation/tracing.rst.
 
-# trace_setup: a buffer of our own, so that nobody else's events are in it
+# trace_setup: makes a buffer of our own, so that it has nobody else's events
 trace_setup() {
 	TRACE=/sys/kernel/tracing/instances/e2e
 	EVENTS=$TRACE/events/rdma_mpa
@@ -11,7 +11,7 @@ trace_setup() {
 	[ -d "$EVENTS" ] || fail "there are no events of rdma_mpa"
 }
 
-# trace_enable 1|0 [EVENT...]: these, or all
+# trace_enable 1|0 [EVENT...]: turns these events on or off, or all
 trace_enable() {
 	local event
 	[ $# -gt 1 ] || echo "$1" >"$EVENTS/enable"
@@ -20,17 +20,17 @@ trace_enable() {
 	done
 }
 
-# has_event EVENT FIELDS: FIELDS are a pattern for all of the line
+# has_event EVENT FIELDS: FIELDS are a pattern for the whole rest of the line
 has_event() { grep -qE " rnic_$1: $2\$" "$TRACE/trace"; }
 
-# event EVENT FIELDS: has to come soon
+# event EVENT FIELDS: this event has to come soon
 event() {
 	until_true 5 has_event "$@" && return
 	cp "$TRACE/trace" "$WORK/events.log"
 	fail "no event rnic_$1 with '$2'"
 }
 
-# qpn_of DEVICE: of its only queue pair that is connected, as rdma(8) has it
+# qpn_of DEVICE: the number of its only connected queue pair, from rdma(8)
 qpn_of() { rdma resource show qp link "$1/1" | sed -nE 's/.* lqpn ([0-9]+) .* state RTS .*/\1/p'; }
 is_connected() { [ -n "$(qpn_of mpa0)" ] && [ -n "$(qpn_of mpa1)" ]; }
 
@@ -42,15 +42,15 @@ is_silent() {
 	[ "$(hw_counter "$1" rx_bytes)" = "$before" ]
 }
 
-# field EVENT PATTERN NAME: of the first line of that event with the pattern
+# field EVENT PATTERN NAME: the field of the first line of that event with the pattern
 field() { sed -nE "s/.* rnic_$1: .*$2.*/&/; T; s/.* $3=([^ ]*).*/\1/p; q" "$TRACE/trace"; }
 
-# In this order, so that no request is seen to be posted whose completion is not.
+# They are enabled in this order, so that each request in the trace has its completion there.
 data_events=(completion fpdu_received fpdu_sent post)
 hex='0x[0-9a-f]+'
 
 # rping's server reads 64 bytes of the client, then writes 64 there, and each tells the other
-# in messages of 16. It never ends by itself, so its data is only traced for a moment.
+# in messages of 16 bytes. It never ends by itself, so its data is traced for a moment only.
 scenario trace_rping 40 "tracepoints: a connection from its startup to its close, with its data"
 trace_rping() {
 	local a b wr state
@@ -100,8 +100,8 @@ trace_rping() {
 	event state "dev=mpa0 qpn=$a role=initiator .* from=operating event=ended to=linger status=0"
 }
 
-# The Write reaches beyond a's idea of b's region: RFC 5041 says layer 1, type 1, code 1.
-scenario trace_refused_write 40 "tracepoints: a Write that the peer refuses, at both ends"
+# a's Write reaches beyond the end of b's region: RFC 5041 says layer 1, type 1, code 1.
+scenario trace_refused_write 40 "tracepoints: both ends show a Write that the peer refuses"
 trace_refused_write() {
 	local a b port name terminate='layer=ddp type=1 code=0x01 name=ddp_t_bounds'
 	trace_setup
@@ -123,7 +123,7 @@ trace_refused_write() {
 	event completion "dev=mpa0 qpn=$a .* status=wr_flush_err .*"
 	event close "dev=mpa0 qpn=$a by=error"
 	event close "dev=mpa1 qpn=$b by=error"
-	# None was forgotten here.
+	# The scenario has seen every event that there is.
 	for name in "$EVENTS"/rnic_*; do
 		has_event "${name##*/rnic_}" '.*' || fail "${name##*/} never came"
 	done

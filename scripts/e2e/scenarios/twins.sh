@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Interfaces that look alike, and addresses that move: rdma_cm finds the device of a call by
-# itself, and it has to be the one that we gave the call to.
+# Interfaces that look alike, and addresses that move. rdma_cm finds the device of a connection by
+# itself, and it has to find the one that we gave the connection to.
 
 # second_cable [HOST]: from vc in a to vd in HOST (b), with the MACs of the first cable
 second_cable() {
@@ -19,7 +19,7 @@ second_cable() {
 
 # all_differ FILE...
 all_differ() {
-	[ "$(sort -u "$@" | wc -l)" = $# ] || fail "not one each: $* $(cat "$@" | tr '\n' ' ')"
+	[ "$(sort -u "$@" | wc -l)" = $# ] || fail "some are equal: $* $(cat "$@" | tr '\n' ' ')"
 }
 
 names_differ() {
@@ -27,7 +27,7 @@ names_differ() {
 	all_differ /sys/class/infiniband/mpa*/ports/1/gids/0
 }
 
-scenario twins_one_mac 60 "two devices of one host have one MAC: each is called and calls" newer
+scenario twins_one_mac 60 "two devices of one host have one MAC: each accepts and connects" newer
 twins_one_mac() {
 	dirty
 	second_cable
@@ -46,7 +46,7 @@ twins_one_mac() {
 	all_moved mpa3 rx_write
 }
 
-# Its address changes to that of the other one.
+# The MAC of vd changes to that of the other interface.
 scenario twins_later 40 "a device takes the MAC of another one" slow
 twins_later() {
 	dirty
@@ -65,14 +65,14 @@ twins_later() {
 	run second a rping -c -V -C 3 -a 10.77.1.2 -p "$PORT"
 }
 
-# ib_core learns of it behind the event
+# ib_core updates the GID after the event.
 names_are_different() {
 	local files=(/sys/class/infiniband/mpa*/ports/1/gids/0)
 	[ "$(sort -u "${files[@]}" | wc -l)" = ${#files[@]} ] &&
 		grep -q 0277:0000:0002 /sys/class/infiniband/mpa3/ports/1/gids/0
 }
 
-scenario twins_container 60 "an interface in a container has its parent's MAC, and a device as it has" slow
+scenario twins_container 60 "an interface in a container has its parent's MAC: each has a device" slow
 twins_container() {
 	dirty
 	ip netns add r
@@ -92,7 +92,7 @@ twins_container() {
 	run caller r rping -c -V -C 3 -a 10.77.1.1 -p "$PORT"
 }
 
-scenario twins_link_local 60 "two interfaces have one link-local address: a call through each"
+scenario twins_link_local 60 "two interfaces have one link-local address: a connection through each"
 twins_link_local() {
 	dirty
 	second_cable
@@ -113,7 +113,7 @@ twins_link_local() {
 	run second a rping -c -V -C 3 -a fe80::77%vc -p "$PORT"
 }
 
-# caller ADDRESS PORT: TCP first, and the MPA Request when told
+# caller ADDRESS PORT: connects TCP, and sends the MPA Request when it gets a signal
 CALLER='import signal, socket, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
 sock = socket.create_connection((sys.argv[1], int(sys.argv[2])), 20)
@@ -134,7 +134,7 @@ accepted() {
 		[[ $("$1" ss -Hltn "sport = :$2") =~ ^LISTEN\ +0\  ]]
 }
 
-# Where the server was asked, rdma_cm has the request of mpa3 for one of mpa1.
+# If the server were asked, rdma_cm would take the request of mpa3 for one of mpa1.
 scenario twins_moved 60 "an address moves to another device between TCP and the MPA Request"
 twins_moved() {
 	local dev

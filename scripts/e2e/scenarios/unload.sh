@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# The end: nothing of ours stays behind in the kernel.
+# The end: the module leaves nothing in the kernel.
 
-scenario unload 30 "the module goes, and the kernel has nothing of it left" last newer
+scenario unload 30 "the module is unloaded, and leaves nothing in the kernel" last newer
 unload() {
 	dirty
 	topo_down

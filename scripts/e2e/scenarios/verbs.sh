@@ -11,15 +11,15 @@ scenarios data 40 data verbs \
 	sizes_send:newer sizes_write:newer sizes_read:newer straddle gather:newer gather_write \
 	inline_data fence responder_first many_reads
 
-# Up to 15 are outstanding, no power of two, and the places wrap soon (readq.c). Long
-# enough for the worker to answer them: what is short comes back before the next goes.
+# Up to 15 are outstanding, no power of two, and the places wrap soon (readq.c). The Reads are long
+# enough for the worker to answer them, because a short one comes back before the next goes.
 scenario data_reads_wrap 40 "data: many Reads outstanding, places wrap"
 data_reads_wrap() {
 	new_port
 	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -o read -n 100 -l 20000
 }
 
-# watch CRC MARKERS: a program that polls the last byte of each message, not its completion
+# watch CRC MARKERS: a program polls the last byte of each message, not its completion
 watch() {
 	local dev
 	dirty

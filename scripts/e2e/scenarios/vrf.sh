@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Interfaces in a VRF, whose addresses and routes are in a table of its own. A program of
-# RDMA makes no socket, so "ip vrf exec" does not put it there: rdma_cm finds the route by the
-# caller's own address, and we put the socket where the interface is.
+# Interfaces in a VRF, whose addresses and routes are in a table of its own. An RDMA program
+# makes no socket, so "ip vrf exec" does not put it there. rdma_cm finds the route by the
+# caller's own address, and the driver puts the socket where the interface is.
 
-# in_vrf HOST INTERFACE ADDRESS4 ADDRESS6: the interface is in the host's VRF from now on. An
-# interface loses its IPv6 addresses, and its neighbours, on its way.
+# in_vrf HOST INTERFACE ADDRESS4 ADDRESS6: puts the interface into the host's VRF. It loses its IPv6
+# addresses and its neighbours on the way.
 in_vrf() {
 	modprobe vrf
 	ip -n "$1" link add red index 110 type vrf table 10
@@ -22,10 +22,10 @@ vrf_neighbours() {
 	ip -n b neigh replace "$A6" lladdr ${mac}1 dev vb nud permanent
 }
 
-# has_route HOST ADDRESS: outside of VRFs
+# has_route HOST ADDRESS: is there a route outside of VRFs?
 has_route() { "$1" ip route get "$2" 2>/dev/null; }
 
-# vrf_calls: b serves, a calls, by either IP, at the address of b and at all of them
+# vrf_calls: a connects to servers on b's address and on all addresses, over IPv4 and IPv6
 vrf_calls() {
 	local at name
 	for at in "$B4" 0.0.0.0 "$B6" ::; do
@@ -50,7 +50,7 @@ vrf_both() {
 	vrf_calls
 }
 
-scenario vrf_exec 60 "ip vrf exec: a program in the VRF is called by one outside, and calls" bpf
+scenario vrf_exec 60 "ip vrf exec: a program in the VRF accepts from outside, and connects" bpf
 vrf_exec() {
 	dirty
 	in_vrf b vb "$B4" "$B6"
@@ -65,7 +65,7 @@ vrf_exec() {
 	reap back
 }
 
-scenario vrf_ports 60 "a port of TCP outside of the VRF is another one; one socket may be for all"
+scenario vrf_ports 60 "a TCP port outside of the VRF is another one; one socket may serve all"
 vrf_ports() {
 	dirty
 	in_vrf b vb "$B4" "$B6"
@@ -90,7 +90,7 @@ print("listening", flush=True); time.sleep(100)' "$PORT"
 
 vrf_listens() { b ss -Hltn "sport = :$PORT" | grep -q '%red:'; }
 
-scenario vrf_main_route 40 "a route outside of the VRF, to an address in it, leads a call there"
+scenario vrf_main_route 40 "a route outside of the VRF leads to an address in it"
 vrf_main_route() {
 	dirty
 	in_vrf a va "$A4" "$A6"

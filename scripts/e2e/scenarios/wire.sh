@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# What is on the cable, judged by tshark's iWARP dissectors.
+# The bytes on the cable, judged by tshark's iWARP dissectors.
 
 # capture NAMESPACE NETDEV: from now on into $WORK/wire.pcap
 capture() {
@@ -8,15 +8,15 @@ capture() {
 	wait_for 10 grep -q "listening on" "$WORK/tcpdump.log"
 }
 
-# Has it written all that the kernel has for it? Asked twice it says the same then: behind
-# its answer it goes on with what is unread. (The kernel counts more, now and then.)
+# Has tcpdump written all packets that the kernel has for it? If so, its next answer has the same
+# count, because after an answer it reads on. (The kernel's count may still grow now and then.)
 caught_up() {
 	kill -USR1 "${PIDS[tcpdump]}"
 	awk '/received by filter/ { before = now; now = $2 }
 		END { exit now == "" || now != before }' "$WORK/tcpdump.log"
 }
 
-# Told to end it would leave what is unread.
+# The capture must have caught up, because tcpdump drops unread packets when it is told to end.
 end_capture() {
 	wait_for 30 caught_up
 	kill -INT "${PIDS[tcpdump]}"
@@ -24,9 +24,9 @@ end_capture() {
 	grep -q "^0 packets dropped" "$WORK/tcpdump.log" || fail "the capture has holes"
 }
 
-# judge [-r FILE] TSHARK-OPTIONS...: what a Send carries is the program's own, so no
-# guesses at protocols above. Startup frames before port numbers: a caller's port may be that
-# of some protocol.
+# judge [-r FILE] TSHARK-OPTIONS...: a Send carries the program's own data, so tshark must not
+# guess at protocols above. It looks for startup frames before it looks at port numbers, because a
+# caller's port may be that of some protocol.
 judge() {
 	local file=$WORK/wire.pcap
 	if [ "$1" = -r ]; then
@@ -38,7 +38,7 @@ judge() {
 		--disable-protocol iser "$@" 2>"$WORK/tshark.log"
 }
 
-# decode FILTER FIELD...: a line a frame, fields separated by "|"
+# decode FILTER FIELD...: one line for each frame, fields separated by "|"
 decode() {
 	local filter=$1 field fields=()
 	shift
@@ -48,7 +48,7 @@ decode() {
 	judge -Y "$filter" -T fields -E separator='|' "${fields[@]}"
 }
 
-# terminates TEST LAYER/TYPE/CODE...: the test's error is reported in one of these ways
+# terminates TEST LAYER/TYPE/CODE...: the test's error must be reported in one of these ways
 terminates() {
 	local test=$1
 	shift
@@ -87,7 +87,7 @@ compare_terminates() {
 # bounds, 2 STag not associated; type 2 is Untagged Buffer: 2 no buffer for the MSN,
 # 5 message too long. Writes are checked by DDP or by RDMAP, Reads by RDMAP alone;
 # access rights are RDMAP's in both cases.
-scenario wire_terminates 60 "each error is named on the wire as RFC 5040 and 5041 say" wire
+scenario wire_terminates 60 "Terminates name each error as RFC 5040 and 5041 say" wire
 wire_terminates() {
 	dirty
 	[ "$TYPE" = siw ] || echo 0 >/sys/class/infiniband/mpa1/mpa/rnr_wait_ms
@@ -135,26 +135,26 @@ wire_clean() {
 
 # --- the judge in every mode ---
 #
-# Wireshark's MPA dissector is of RFC 5044's time, and by its source
+# Wireshark's MPA dissector is as old as RFC 5044, and by its source
 # (epan/dissectors/packet-iwarp-mpa.c) cannot follow Markers in a capture as it is:
 #
 # - Of a connection with Markers in one direction it expects them in both.
-# - It takes the rest of the TCP segment for the FPDU when it looks for Markers, so a
-#   second FPDU in a segment is lost on it.
+# - It takes the rest of the TCP segment for the FPDU when it looks for Markers, so it
+#   misses a second FPDU in a segment.
 # - It counts a Marker too many when an FPDU ends where the next one would stand,
 #   does not show that FPDU, and waits for 4 bytes more: from there on it has lost
 #   the stream.
 # - Behind the second Marker of an FPDU it takes 512 bytes for the 508 that lie
-#   between two: what it shows of the payload there is wrong. The CRC is computed
-#   over the segment, and not wrong.
+#   between two, so it shows wrong payload there. It computes the CRC over the segment, so
+#   that is right.
 # - Revision 2 and its S bit are warnings to it.
 #
 # So where there are Markers it gets a capture for each direction, one segment an
 # FPDU, and a new connection behind each FPDU of the third kind (fpdus.py split; same
-# bytes, same sequence numbers). Of each, all FPDUs but those have to be good.
+# bytes, same sequence numbers). All FPDUs but those of the third kind have to be good.
 
-# verdict FILE: how many FPDUs the judge sees, those with a good and with a bad CRC,
-# and frames in error
+# verdict FILE: the numbers of FPDUs that the judge sees, of those with a good and with a bad CRC,
+# and of frames in error
 verdict() {
 	judge -r "$1" -O iwarp_mpa -Y 'iwarp_mpa || _ws.malformed' >"$WORK/verdict.txt"
 	awk '/ULPDU length:/ { n++ } /Good CRC32/ { good++ } /Bad CRC32/ { bad++ }
@@ -162,7 +162,7 @@ verdict() {
 		END { print n + 0, good + 0, bad + 0, wrong + 0 }' "$WORK/verdict.txt"
 }
 
-# good FILE FPDUS [CRCS]: the judge must see so many FPDUs and good CRCs, nothing bad
+# good FILE FPDUS [CRCS]: the judge must see that many FPDUs and good CRCs, and nothing bad
 good() {
 	local seen expected="$2 ${3:-$2} 0 0"
 	seen=$(verdict "$1")
@@ -171,7 +171,7 @@ good() {
 	note "${1##*/}: $2 FPDUs, ${3:-$2} good CRCs"
 }
 
-# not_good FILE FPDUS: the judge must not say so of a capture that was damaged
+# not_good FILE FPDUS: the judge must see an error in a capture that was damaged
 not_good() {
 	local seen
 	seen=$(verdict "$1")
@@ -255,10 +255,10 @@ wire_no_crc() {
 	good "$WORK/wire.pcap" "$all" "$checked"
 }
 
-# judged NAME: our own count of FPDUs that the judge can see in NAME.pcap, of split
+# judged NAME: our own count of the FPDUs in NAME.pcap that the judge can see, by fpdus.py split
 judged() { awk -v name="$1" '$1 == name { print $2 - $3 }' "$WORK/split.log"; }
 
-# marked NAME: one mode of the Marker settings that are set, both directions judged
+# marked NAME: a transfer with the Marker settings that are set, both directions judged
 marked() {
 	local way
 	capture a va
@@ -285,7 +285,7 @@ wire_markers() {
 	marked to_listener
 }
 
-scenario wire_judge 120 "the judge judges: a wrong byte, a wrong length" wire slow
+scenario wire_judge 120 "the judge finds a wrong byte and a wrong length" wire slow
 wire_judge() {
 	local fpdus what
 	dirty
