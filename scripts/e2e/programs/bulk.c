@@ -6,10 +6,10 @@
  * One connection that is kept busy: COUNT messages of LENGTH bytes from a to b
  * (Sends, with a Solicited Event or not), or from b to a (Reads), DEPTH of them posted
  * at any time; without a COUNT, until SIGINT. Of unseen Reads only every 16th makes a
- * completion, and the memory is watched instead. With -t there is a pause when all of them
- * have completed: it says "paused", waits for SIGUSR1, and goes on with those of -t.
- * Every byte of every message is compared: the message's number says at which place of
- * one noise buffer it begins. Ends with the number of messages.
+ * completion, so the program watches the memory instead. With -t the program prints "paused" when
+ * all of them have completed, waits for SIGUSR1, and goes on with the messages of -t.
+ * It compares every byte of every message: the message's number says at which place of
+ * one noise buffer it begins. At the end it prints the number of messages.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ struct bulk {
 	size_t length, depth;
 };
 
-/* SIGINT is blocked and stays pending: it says that enough was sent. */
+/* SIGINT is blocked and stays pending, which tells the program that enough was sent. */
 static void block_signals(void)
 {
 	sigset_t set;
@@ -80,7 +80,7 @@ static bool is_seen(const struct bulk *b, uint64_t number)
 	return !b->unseen || number % SEEN == SEEN - 1;
 }
 
-/* The slot of a message that is about to come must not hold it already. */
+/* Makes sure that the slot does not hold the message before it arrives. */
 static void post_one(struct bulk *b, uint64_t number)
 {
 	struct side *sink = b->read ? &b->p.a : &b->p.b;

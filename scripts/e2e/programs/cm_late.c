@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* cm_late PORT: a server that says when it is called, and rejects when it is told. */
+/* cm_late PORT: a server that prints when a request arrives, and rejects it after SIGUSR1. */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cm_owner [-p PORT] TEST...: who may connect a queue pair. rdma_cm takes its number from
- * the program, and a program can name any.
+ * cm_owner [-p PORT] TEST...: which programs may connect a queue pair. rdma_cm takes its number
+ * from the program, and a program can name any number.
  *
- * QPN names the one of the test kernel.
+ * QPN is the number for the test "kernel".
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 
 #include "probe.h"
 
-/* What the library names on behalf of an id with a queue pair: it believes this field. */
+/* The library believes this field when it names the queue pair of an id. */
 static uint32_t name_instead(struct side *s, uint32_t qpn)
 {
 	uint32_t own = s->id->qp->qp_num;
@@ -26,7 +26,7 @@ static uint32_t name_instead(struct side *s, uint32_t qpn)
 	return own;
 }
 
-/* Side a of a stranger calls with the queue pair. */
+/* Side a of a stranger connects, and names the queue pair of another program. */
 static void connect_other(struct pair *p, uint32_t qpn)
 {
 	struct rdma_conn_param param = { .retry_count = 7 };
@@ -35,12 +35,12 @@ static void connect_other(struct pair *p, uint32_t qpn)
 
 	enter(&p->a);
 	ret = rdma_connect(p->a.id, &param);
-	check(ret, "connected a queue pair that is not his");
+	check(ret, "connected another program's queue pair");
 	check(errno == EPERM, "connect: %m, expected 'not permitted'");
 	name_instead(&p->a, own);
 }
 
-/* He calls himself, with a queue pair of his own, and answers with the other one. */
+/* A stranger connects to itself with its own queue pair, and accepts with another program's. */
 static void accept_other(struct pair *p, uint32_t qpn)
 {
 	struct rdma_conn_param param = { .retry_count = 7 };
@@ -53,15 +53,15 @@ static void accept_other(struct pair *p, uint32_t qpn)
 	own = name_instead(&p->b, qpn);
 	enter(&p->b);
 	ret = rdma_accept(p->b.id, &param);
-	check(ret, "accepted with a queue pair that is not his");
+	check(ret, "accepted with another program's queue pair");
 	check(errno == EPERM, "accept: %m, expected 'not permitted'");
 	name_instead(&p->b, own);
 	cm_expect(&p->a, RDMA_CM_EVENT_REJECTED);
 }
 
 /*
- * A program that inherited nothing: it began before there was anything, and hears the number
- * through a pipe. It ends with us.
+ * A program that inherits nothing, because it begins before there is anything. It reads the
+ * number from a pipe, and ends with its parent.
  */
 static pid_t start_stranger(void (*act)(struct pair *p, uint32_t qpn), int *tell)
 {
@@ -79,7 +79,7 @@ static pid_t start_stranger(void (*act)(struct pair *p, uint32_t qpn), int *tell
 		return pid;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	check(read(pipes[0], &qpn, sizeof(qpn)) == sizeof(qpn), "nobody told a number");
+	check(read(pipes[0], &qpn, sizeof(qpn)) == sizeof(qpn), "no number came through the pipe");
 	pair_prepare(&p, &defaults);
 	act(&p, qpn);
 	pair_free(&p);
@@ -95,7 +95,7 @@ static void let_act(pid_t pid, int tell, uint32_t qpn)
 	check(waitpid(pid, &status, 0) == pid && !status, "the stranger: status %d", status);
 }
 
-/* The victim's queue pair is as good as before. */
+/* The victim's queue pair works as before. */
 static void spare_owner(void (*act)(struct pair *p, uint32_t qpn), bool caller)
 {
 	int port = probe_port();
@@ -133,7 +133,7 @@ static void stranger_accepts(void)
 	spare_owner(accept_other, false);
 }
 
-/* A queue pair of a kernel consumer, whose number everybody can read. */
+/* The queue pair is a kernel consumer's, and everybody can read its number. */
 static void kernel(void)
 {
 	const char *qpn = getenv("QPN");
@@ -145,7 +145,7 @@ static void kernel(void)
 	pair_free(&p);
 }
 
-/* A call of the child's, with its parent's queue pair. It says when it is through. */
+/* The child connects its parent's queue pair, and writes a byte when it is done. */
 static void call_for_parent(struct pair *p, int said)
 {
 	struct rdma_conn_param param = { .retry_count = 7, .qp_num = p->a.id->qp->qp_num };
@@ -164,7 +164,7 @@ static void call_for_parent(struct pair *p, int said)
 	exit(0);
 }
 
-/* A child that inherited the open device connects what its parent made. */
+/* A child that inherits the open device may connect a queue pair of its parent. */
 static void child(void)
 {
 	int pipes[2], status;
@@ -197,7 +197,7 @@ static void *prepare_pair(void *p)
 	return NULL;
 }
 
-/* A thread made it, and is gone. */
+/* The thread that made the queue pair has ended. */
 static void threads(void)
 {
 	pthread_t thread;
@@ -212,7 +212,7 @@ static void threads(void)
 
 #define QPS	64
 
-/* Whoever knows his own number knows nobody else's. */
+/* Nobody can tell the numbers of others from the own number. */
 static void numbers(void)
 {
 	struct ibv_qp_init_attr attr = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cm_ports [-s SERVER] [-p PORT] TEST...: who gets a port. TCP has one table of ports, and
- * rdma_cm one for each port space.
+ * cm_ports [-s SERVER] [-p PORT] TEST...: which server gets a port. TCP has one table of ports,
+ * and rdma_cm has one for each port space.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ static void destroy(struct rdma_cm_id *id)
 	check(!rdma_destroy_id(id), "destroy_id: %m");
 }
 
-/* A call reaches the server, and data goes over the connection. */
+/* A connection reaches the server, and carries data. */
 static void reach(struct pair *p, struct rdma_cm_id *server)
 {
 	struct rdma_cm_event *ev;
@@ -72,7 +72,7 @@ static void reach(struct pair *p, struct rdma_cm_id *server)
 	side_free(&p->b);
 }
 
-/* Whoever comes second is told, whatever he asks for, and takes nothing away. */
+/* The second server gets an error, whatever it asks for, and takes nothing away. */
 static void rivals(struct pair *p, const char *one, const char *other)
 {
 	struct rdma_cm_id *first, *second;
@@ -84,7 +84,7 @@ static void rivals(struct pair *p, const char *one, const char *other)
 		must_listen(p, first);
 		must_not_listen(p, second, EADDRINUSE);
 		reach(p, first);
-		/* His turn, as soon as the port is free. */
+			/* The second server may listen as soon as the port is free. */
 		destroy(first);
 		must_listen(p, second);
 		reach(p, second);
@@ -104,7 +104,7 @@ static void taken(void)
 	pair_free(&p);
 }
 
-/* A server for datagrams hears nothing, and takes no port: neither before nor after. */
+/* A server for datagrams gets no connection and takes no port, neither before nor after. */
 static void datagrams(void)
 {
 	struct rdma_cm_id *server, *before, *after, *bound;

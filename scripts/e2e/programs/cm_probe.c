@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* cm_probe [-s SERVER] [-p PORT] TEST...: connecting, refusing, parting. */
+/* cm_probe [-s SERVER] [-p PORT] TEST...: connecting, refusing, disconnecting. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ static void same_data(const struct cm_seen *seen, int len, int seed, const char 
 	same(seen->data, len, seed, what);
 }
 
-/* From nothing to a call of a's that b is told of. Returns what b was told. */
+/* Makes all that is needed, and a connects. Returns b's connection request. */
 static struct cm_seen call(struct pair *p, const struct options *opt, const void *data, int len)
 {
 	struct cm_seen seen;
@@ -64,7 +64,7 @@ static void private_data(void)
 	}
 }
 
-/* The listener says no, and why. */
+/* The listener rejects, and private data says why. */
 static void reject(void)
 {
 	struct cm_seen seen;
@@ -86,7 +86,7 @@ static void reject(void)
 	}
 }
 
-/* Nobody listens: known at once, and with that status. */
+/* Nobody listens: a learns that at once, with that status. */
 static void refused(void)
 {
 	double start = now();
@@ -115,7 +115,7 @@ static void refused(void)
 	pair_free(&p);
 }
 
-/* What a asks for is what b sees: see rdma_get_cm_event(3), responder_resources. */
+/* b sees what a asks for: see rdma_get_cm_event(3), responder_resources. */
 static void ird_ord(void)
 {
 	struct options opt = defaults;
@@ -164,7 +164,7 @@ static void read_both_ways(struct pair *p)
 	}
 }
 
-/* What an end asks for, and what it is told of the connection that stands */
+/* The depths that an end asks for, and those that the established connection reports to it */
 struct depths {
 	int ird, ord;
 	int resources, depth;
@@ -180,10 +180,10 @@ static void told(struct side *s, const struct depths *want)
 }
 
 /*
- * Each end raises its IRD to what the other one will have outstanding, and lowers its ORD
- * to what that serves. The initiator is told the responder's: its IRD as
- * responder_resources, its ORD as initiator_depth. The responder is told its own: its ORD
- * as responder_resources, its IRD as initiator_depth. So do siw and irdma, and SMB Direct
+ * Each end raises its IRD to the Reads that the other one will have outstanding, and lowers its
+ * ORD to those that the other one serves. The initiator gets the responder's depths: its IRD as
+ * responder_resources, its ORD as initiator_depth. The responder gets its own depths: its ORD
+ * as responder_resources, its IRD as initiator_depth. siw and irdma do the same, and SMB Direct
  * in the kernel relies on it; rdma_get_cm_event(3) has it the other way round.
  */
 static void depths(void)
@@ -229,7 +229,7 @@ static void no_reads(void)
 	pair_close(&p);
 }
 
-/* The passive side parts first; then both at once. */
+/* The passive side disconnects first; then both do so at once. */
 static void disconnects(void)
 {
 	struct pair p;
@@ -263,7 +263,7 @@ static void await_words(struct pair *p)
 	}
 }
 
-/* They complete though nobody hears them, and then a disconnects. */
+/* The Sends complete though nobody receives them, and then a disconnects. */
 static void say_words(struct pair *p)
 {
 	struct ibv_sge from;
@@ -279,14 +279,14 @@ static void say_words(struct pair *p)
 	check(!rdma_disconnect(p->a.id), "disconnect: %m");
 }
 
-/* TCP tries again after longer and longer pauses. */
+/* The wait is long, because TCP tries again after longer and longer pauses. */
 static void hear_words(struct pair *p)
 {
 	struct ibv_wc wc;
 	int i;
 
 	for (i = 0; i < WORDS; i++) {
-		check(wc_get(&p->b, &wc, 4 * WAIT_MS), "word %d was not heard", i);
+		check(wc_get(&p->b, &wc, 4 * WAIT_MS), "word %d did not arrive", i);
 		check(wc.wr_id == (uint64_t)i && wc.status == IBV_WC_SUCCESS,
 		      "word %d: %s", i, ibv_wc_status_str(wc.status));
 	}
@@ -295,9 +295,9 @@ static void hear_words(struct pair *p)
 }
 
 /*
- * Last words while the cable is cut, by one who waits until he is told that it is over,
- * and by one in a hurry, who drains his queue pair at once. They are heard when the cable
- * is mended. Who cuts and mends it tells us.
+ * Two programs send while the cable is cut. One waits for the end of its connection, the other
+ * drains its queue pair at once. Their messages arrive when the cable is mended. The scenario
+ * cuts and mends it, and sends a signal each time.
  */
 static void outage(void)
 {
@@ -327,8 +327,8 @@ static void outage(void)
 }
 
 /*
- * Rejected while the cable is cut, for longer than the device keeps the connection: the
- * caller hears it, with what goes with it, when the cable is mended.
+ * A reject while the cable is cut for longer than the device keeps the connection: the caller
+ * gets it, with its private data, when the cable is mended.
  */
 static void reject_outage(void)
 {
@@ -344,7 +344,7 @@ static void reject_outage(void)
 	check(!rdma_reject(p.b.id, why, sizeof(why)), "reject: %m");
 	wait_until_told("rejected");
 	heard.fd = p.a.events->fd;
-	check(poll(&heard, 1, 4 * WAIT_MS) == 1, "the caller hears nothing");
+	check(poll(&heard, 1, 4 * WAIT_MS) == 1, "the caller gets no event");
 	seen = cm_expect(&p.a, RDMA_CM_EVENT_REJECTED);
 	same_data(&seen, sizeof(why), 5, "reject");
 	heard.fd = p.b.events->fd;
@@ -387,8 +387,8 @@ static void abandoned(void)
 #define CALLERS 24
 
 /*
- * Many call before anybody answers; then all are answered. The calls are reported in
- * the order in which they were made: perftest relies on it.
+ * Many callers connect before anybody answers; then all are answered. The requests must be
+ * reported in the order in which they were made, because perftest relies on it.
  */
 static void burst(void)
 {
@@ -433,7 +433,7 @@ static void burst(void)
 	pair_free(&p);
 }
 
-/* Does TCP have that type of service, and the priority that goes with it, on this side? */
+/* Does TCP have that type of service, and the priority that belongs to it, on this side? */
 static void has_tos(struct side *s, uint8_t tos, int priority)
 {
 	bool v6 = rdma_get_local_addr(s->id)->sa_family == AF_INET6;
@@ -468,14 +468,14 @@ static void tos(void)
 	pair_close(&p);
 }
 
-/* What two processes know of the queue pairs of one. */
+/* Two processes share this about the queue pairs of one of them. */
 struct named {
 	atomic_uint qpn;
 	atomic_uint calls;
 	atomic_bool over;
 };
 
-/* Calls nobody, again and again, for a queue pair of another process. */
+/* Connects to nobody, again and again, with a queue pair of another process. */
 static void name_them(struct named *n)
 {
 	struct rdma_conn_param param = { .retry_count = 7 };
@@ -486,14 +486,14 @@ static void name_them(struct named *n)
 		side_resolve(&p, &p.a, probe_port());
 		param.qp_num = n->qpn;
 		check(rdma_connect(p.a.id, &param), "connected another process's queue pair");
-		/* One that is there, or none. */
+		/* The queue pair may exist or not. */
 		check(errno == EPERM || errno == EINVAL, "connect: %m");
 		n->calls += errno == EPERM;
 		check(!rdma_destroy_id(p.a.id), "destroy_id: %m");
 	}
 }
 
-/* Queue pairs go at any moment of a call that names them: whoever it is may do that. */
+/* Another process names queue pairs that are destroyed at any moment of its connect. */
 static void named(void)
 {
 	struct ibv_qp_init_attr attr = {
@@ -529,13 +529,13 @@ static void named(void)
 		check(!ibv_destroy_qp(qp), "destroy_qp: %m");
 	}
 	n->over = true;
-	check(waitpid(pid, &status, 0) == pid && !status, "who named them: status %d", status);
+	check(waitpid(pid, &status, 0) == pid && !status, "the other process: status %d", status);
 	check(n->calls, "no call named one that was there");
 	printf("%u calls named one that was there\n", n->calls);
 	pair_free(&p);
 }
 
-/* Connect, use, part; again and again. */
+/* Connects, uses the connection and disconnects, again and again. */
 static void rounds(void)
 {
 	struct pair p;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The program behind the device when its peer is peer.py. It does what it is told
- * on its standard input, one line each:
+ * The program that uses the device when its peer is peer.py. It reads commands from
+ * its standard input, one a line:
  *
  *	listen ADDRESS PORT
  *	connect ADDRESS PORT [LETTERS]
  *	receive		post the receives of all connections that have none
  *	part		disconnect them all
  *
- * and tells what happens to it, one line an event. What a connection is for is in
- * LETTERS, or in the Private Data of the Request:
+ * and prints its events, one a line. LETTERS, or the Private Data of the Request, say
+ * what it does with a connection:
  *
  *	h	send "hello" as soon as the connection stands
- *	e	send back what arrives
+ *	e	send each message back
  *	n	no receives are posted; s: receives of 16 bytes
  *	0	Read depths 0 (else 4)
  *	x	reject; w: never answer; d: disconnect as soon as the connection stands
- *	u	the window is a region of its own, which goes when a message arrives
+ *	u	the window is a region of its own, deregistered when a message arrives
  *	l	the window is a region of its own, without rights for the peer
- *	k	what arrives is sent back with a key that does not exist
+ *	k	each message is sent back with a key that does not exist
  *	r	when a message arrives, the peer's memory is read READS times
- *	f	fetch 6 times 1000 bytes of the peer's into the window as soon as it stands
+ *	f	read 6 times 1000 bytes of the peer into the window as soon as it stands
  *	y	the same, 2 times 100 bytes; z: each Read with a fence
  *	q	send 32 messages of 16384 bytes as soon as it stands, and disconnect
  *	L	the same, and send 8 empty ones after the disconnect
@@ -29,7 +29,7 @@
  *	b	its queue pair is broken before it accepts, or while it connects
  *	B	its queue pair is broken when it has just accepted; p: before it connects
  *
- * Its own Private Data is where the peer may read and write: STag, address,
+ * Its own Private Data describes the memory that the peer may read and write: STag, address,
  * length, in network order. "freed W R" is the last line of a connection: how many
  * bytes of that window, and of the rest of the region, are not zero. Around the
  * region is memory that nobody may write to.
@@ -172,7 +172,7 @@ static void post_send(struct conn *c, uint64_t slot, const void *data, uint32_t 
 		say("unsent");
 }
 
-/* Where the peer has the memory is all the same, because it makes the answers up. */
+/* The address of the peer's memory does not matter, because the peer makes the answers up. */
 static void post_read(struct conn *c, uint64_t id, const struct ibv_mr *mr, size_t to, uint32_t len,
 		      uint64_t from)
 {
@@ -250,7 +250,7 @@ static void post_receives(struct conn *c)
 		post_recv(c, i);
 }
 
-/* What the connection needs of the device, which is known now. */
+/* Makes what the connection needs of the device, which is known now. */
 static void equip(struct conn *c)
 {
 	int remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -316,7 +316,7 @@ static void break_qp(struct ibv_qp *qp)
 		die("modify_qp");
 }
 
-/* librdmacm would refuse a broken queue pair by itself: it does not see it. */
+/* Hides the queue pair from librdmacm, which would refuse a broken one by itself. */
 static int accept_broken(struct rdma_cm_id *id, struct rdma_conn_param *cp)
 {
 	struct ibv_qp *qp = id->qp;
@@ -366,7 +366,7 @@ static struct rdma_addrinfo *address_of(const char *address, const char *port, i
 	return ai;
 }
 
-/* It goes on in on_event(). */
+/* on_event() continues the connect. */
 static void connect_to(struct rdma_event_channel *events, const char *address,
 		       const char *port, const char *letters)
 {
@@ -591,7 +591,7 @@ int main(void)
 
 	if (!events)
 		die("event channel");
-	setvbuf(stdin, NULL, _IONBF, 0);	/* nothing is read that poll() cannot see */
+	setvbuf(stdin, NULL, _IONBF, 0);	/* a buffer would hide lines from poll() */
 	for (;;) {
 		struct pollfd fds[] = {
 			{ .fd = events->fd, .events = POLLIN },

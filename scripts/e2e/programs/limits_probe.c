@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* limits_probe TEST...: what a program can make a device do that others share. */
+/* limits_probe TEST...: how much one program can take of a shared device. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -77,7 +77,7 @@ static void receive(struct ibv_qp *qp, uint64_t id)
 	check(!ret, "post_recv: %s", strerror(abs(ret)));
 }
 
-/* The event of a queue that is armed with a completion unread. */
+/* The event comes although the queue was armed after its completion. */
 static void await_event(struct ibv_comp_channel *channel, struct ibv_cq *cq)
 {
 	struct pollfd pfd = { .fd = channel->fd, .events = POLLIN };
@@ -92,7 +92,7 @@ static void await_event(struct ibv_comp_channel *channel, struct ibv_cq *cq)
 
 /*
  * Queue pairs in error, and completions unread in queues with a channel. While the program
- * waits nothing may run for them. Then a system call has receives and armings seen.
+ * waits nothing may run for them. Then a system call makes the device see receives and armings.
  */
 static void idle(void)
 {
@@ -123,13 +123,13 @@ static void idle(void)
 		receive(qp[i], 2);
 		ask(qp[i]);
 		wc_expect(&s[i], 2, IBV_WC_WR_FLUSH_ERR);
-		/* And soon after it those that come without. */
+		/* Soon after it the device also sees receives without a system call. */
 		receive(qp[i], 3);
 		wc_expect(&s[i], 3, IBV_WC_WR_FLUSH_ERR);
 	}
 }
 
-/* One of what is made until it is refused. */
+/* Makes one object; the caller repeats that until it is refused. */
 static void *one_cq(struct ibv_pd *pd)
 {
 	return ibv_create_cq(pd->context, 1048576, NULL, NULL, 0);
@@ -152,7 +152,7 @@ static void *one_srq(struct ibv_pd *pd)
 	return ibv_create_srq(pd, &attr);
 }
 
-/* No page is the next one's neighbour, so each is a block of its own. */
+/* No two pages are neighbours in memory, so each page is a block of its own. */
 static char *scattered(size_t size)
 {
 	char *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -176,8 +176,8 @@ static void *one_mr(struct ibv_pd *pd)
 }
 
 /*
- * Makes more and more of them, and is to be refused for want of memory long before most
- * of them are there. Nobody is killed for it.
+ * Makes more and more of them. It has to be refused for want of memory long before it has made
+ * most of them, and without the OOM killer.
  */
 static void fill_memory(void *(*one)(struct ibv_pd *pd), int most)
 {
@@ -259,20 +259,20 @@ static void *another_context(struct ibv_pd *pd)
 	return try_device("mpa0");
 }
 
-/* Makes them until it is refused, or has enough. */
+/* Makes such objects until it is refused or has enough. */
 static void count(const char *what, void *(*one)(struct ibv_pd *pd), struct ibv_pd *pd)
 {
 	int n = 0;
 
 	while (n < ENOUGH && one(pd))
 		n++;
-	/* EAGAIN is the rdma controller's. */
+	/* The rdma controller refuses with EAGAIN. */
 	check(n == ENOUGH || errno == ENOMEM || errno == EAGAIN, "%s, refused after %d: %m",
 	      what, n);
 	printf("%s %d\n", what, n);
 }
 
-/* Takes all that it gets, and keeps it. The first of each is needed for the others. */
+/* Takes all that it gets, and keeps it. The first object of each kind is needed for others. */
 static void take_share(struct ibv_context *verbs)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(verbs);
@@ -301,7 +301,7 @@ static int number(const char *name)
 	return atoi(text);
 }
 
-/* A context of root's, whose program becomes another user */
+/* Root opens the context, and then the program becomes another user. */
 static void share_inherited(void)
 {
 	struct ibv_context *verbs = open_device("mpa0");
@@ -311,7 +311,7 @@ static void share_inherited(void)
 	take_share(verbs);
 }
 
-/* The process is in a user namespace of its own: gives it ten uids there. */
+/* Gives the process, which is in a user namespace of its own, ten uids there. */
 static void map_uids(pid_t pid)
 {
 	char path[64];
@@ -322,7 +322,7 @@ static void map_uids(pid_t pid)
 	check(map && fputs("0 100000 10\n", map) >= 0 && !fclose(map), "%s: %m", path);
 }
 
-/* A user with many uids, as containers without root have them, and as one of those */
+/* A user has many uids, as in a container without root, and the program uses one of those. */
 static void share_namespace(void)
 {
 	int uid = number("USER_ID"), ready[2], mapped[2], status;

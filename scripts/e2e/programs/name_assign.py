@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""name_assign.py INDEX: the name of the device that rdma(8) shows under that number, and who
-chose it, as the kernel tells udev's rdma_rename: 1 for a user, 0 for nobody known, and "-" when
-the kernel does not tell (before 6.12)"""
+"""name_assign.py INDEX: prints the name of the device that rdma(8) shows under that number, and
+who chose the name, as the kernel tells udev's rdma_rename: 1 for a user, 0 if that is unknown,
+and "-" if the kernel does not say (before 6.12)"""
 import socket
 import struct
 import sys

@@ -3,11 +3,11 @@
  * netns [-t SECONDS] NAMESPACE PROGRAM [ARGUMENT...]
  *
  * Runs a program in a network namespace made by ip(8), as "ip netns exec" does, but
- * without a view of /sys of its own, and with a time limit, as timeout(1) has: status
- * 124 when the program was ended by it. Those two link a dozen libraries between them,
- * and starting programs is most of what the scenarios cost under emulation: this one is
- * static. A program whose time is up is there still when the shell command in NETNS_LATE
- * runs, which may tell what it waits for.
+ * without a /sys of its own, and with a time limit, as timeout(1) does: the status is
+ * 124 if the time was over. Those two programs link a dozen libraries between them, and under
+ * emulation starting programs is most of the cost of the scenarios. So this one is static.
+ * When the time is over the shell command in NETNS_LATE runs before the program is ended, so
+ * that it can show what the program waits for.
  */
 #define _GNU_SOURCE
 #include <errno.h>

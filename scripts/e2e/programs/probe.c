@@ -61,7 +61,7 @@ double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Says where it is, and waits for SIGUSR1: something outside has to be done first. */
+/* Prints where it is, and waits for SIGUSR1, because something outside has to be done first. */
 void wait_until_told(const char *where)
 {
 	sigset_t set;
@@ -277,7 +277,7 @@ void side_accept(struct pair *p, struct side *s, const void *data, int len)
 	check(!rdma_accept(s->id, &cp), "accept: %m");
 }
 
-/* Side a can post, and nobody has called yet. */
+/* Side a can post, and has not connected yet. */
 void pair_prepare(struct pair *p, const struct options *opt)
 {
 	pair_init(p, opt);
@@ -342,7 +342,7 @@ void pair_free(struct pair *p)
 	close(p->b.netns);
 }
 
-/* An orderly end: a disconnects, both must hear of it, all objects must go. */
+/* An orderly end: a disconnects, both must get the event, all objects must go. */
 void pair_close(struct pair *p)
 {
 	check(!rdma_disconnect(p->a.id), "disconnect: %m");
@@ -433,7 +433,7 @@ void wc_none(struct side *s, int ms)
 {
 	struct ibv_wc wc;
 
-	check(!wc_get(s, &wc, ms), "%s: completion %llu (%s) that nobody asked for",
+	check(!wc_get(s, &wc, ms), "%s: unexpected completion %llu (%s)",
 	      s->name, (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
 }
 

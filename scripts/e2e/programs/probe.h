@@ -49,7 +49,7 @@ struct pair {
 	struct options opt;
 };
 
-/* What a connection management event carried; filled by cm_wait(). */
+/* The contents of a connection management event; filled by cm_wait(). */
 struct cm_seen {
 	enum rdma_cm_event_type type;
 	int status;

@@ -2,9 +2,9 @@
 /*
  * sockmap CGROUP
  *
- * Puts each TCP connection of the programs in CGROUP into a sockmap as soon as it stands,
- * as service meshes do (BPF_PROG_TYPE_SOCK_OPS), until it gets SIGTERM. Then it prints
- * "taken N refused N": of how many the map took, and did not take, a side.
+ * Puts each TCP connection of the programs in CGROUP into a sockmap as soon as it is
+ * established, as service meshes do (BPF_PROG_TYPE_SOCK_OPS), until it gets SIGTERM. Then it
+ * prints "taken N refused N": the numbers of sides that the map took and did not take.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ static int make_map(enum bpf_map_type type, uint32_t value_size, uint32_t entrie
 	return bpf(BPF_MAP_CREATE, &attr, "BPF_MAP_CREATE");
 }
 
-/* One place is enough: who comes next drives out who is there. */
+/* One place is enough, because each connection replaces the one before. */
 static int make_program(int connections, int counters)
 {
 	const struct bpf_insn code[] = {

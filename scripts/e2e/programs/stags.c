@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a peer that knows one STag can tell of others (RFC 5040, 8.1.1): nothing. A server has
+ * A peer that knows one STag must not be able to tell others (RFC 5040, 8.1.1). A server has
  * a region for each of its clients, and each client walks from its own STag, all keys of an
  * index, then the indexes next to it, until it has tried WALK of them.
  *
@@ -49,7 +49,7 @@ static unsigned int distance(uint32_t one, uint32_t two)
 	return abs((int)(one >> 8) - (int)(two >> 8));
 }
 
-/* Each region is the next client's. */
+/* Each region belongs to another client, and is the next one of the client before. */
 static void guess_next(struct ibv_mr **mr)
 {
 	unsigned int i, hits = 0;
@@ -74,7 +74,7 @@ static void look_at_range(struct ibv_mr **mr)
 	check(parts == SIXTEENTHS, "the range is not used");
 }
 
-/* A region goes, and another comes: not soon at the same index. */
+/* The index of a deregistered region must not be used again soon. */
 static void look_at_reuse(struct ibv_pd *pd)
 {
 	unsigned int i, j, again = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Does every byte arrive where it should, and nothing beside it? */
+/* Every byte has to arrive at its place, and none beside it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -219,7 +219,7 @@ static void inline_data(void)
 	pair_close(&p);
 }
 
-/* A fenced Send, and a fenced Write, must carry what the Read before it brought. */
+/* A fenced Send, and a fenced Write, must carry the data of the Read before it. */
 static void fence(void)
 {
 	uint8_t *written;
@@ -237,7 +237,7 @@ static void fence(void)
 		post_recv(&p.b, 3, &end, 1);
 		post(&p.a, 1, IBV_WR_RDMA_READ, 0, &mid, 1, addr(&p.b, PAGE),
 		     p.b.mr->rkey);
-		/* One with a fence at a time, because it covers those behind it. */
+		/* One fence at a time, because a fence also covers the requests behind it. */
 		if (i & 1)
 			post(&p.a, 4, IBV_WR_RDMA_WRITE, IBV_SEND_FENCE, &mid, 1,
 			     (uintptr_t)written, p.b.mr->rkey);
@@ -252,7 +252,7 @@ static void fence(void)
 	pair_close(&p);
 }
 
-/* The listener may send first; the bytes must wait for MPA's rules, not get lost. */
+/* The listener may send first; its bytes must wait until MPA allows them, and not get lost. */
 static void responder_first(void)
 {
 	struct ibv_sge in, out;

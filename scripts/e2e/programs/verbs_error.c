@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Side a does something it has no right to; what do both sides learn?
+ * Side a does something it has no right to. The tests check what both sides learn.
  *
  * iWARP, unlike InfiniBand, has no acknowledgements: a Write or Send is complete
  * once it is handed over, so the offender's own request may end well or flushed,
@@ -78,7 +78,7 @@ static bool is_qp_event(int ev)
 	       ev == IBV_EVENT_QP_REQ_ERR;
 }
 
-/* The victim's memory as the offender is to find it. */
+/* Makes the victim's memory for the offence. */
 static struct ibv_mr *make_region(struct pair *p, const struct crime *c,
 				  struct ibv_pd **other)
 {
@@ -164,8 +164,8 @@ static void expect_outcome(struct pair *p, const struct crime *c)
 }
 
 /*
- * What a driver has of a region may be freed some seconds after it is gone: kfree_rcu()
- * takes 5. Who looks at it then only the debug kernel tells.
+ * The driver's data of a region may be freed some seconds after the region is gone: kfree_rcu()
+ * takes 5. Only the debug kernel can tell whether somebody uses it after that.
  */
 static void let_be_freed(void)
 {
@@ -173,7 +173,7 @@ static void let_be_freed(void)
 		sleep(7);
 }
 
-/* What is to be a crime is done while it is none; a Read behind it says that it is over. */
+/* The request is sent while it is still allowed. A Read behind it shows that it is done. */
 static void use_region(struct pair *p, const struct crime *c, uint32_t rkey)
 {
 	struct ibv_sge e = sge(&p->a, 0, 4);
@@ -358,7 +358,7 @@ static void three_reads(struct pair *p, struct ibv_send_wr wr[3], struct ibv_sge
 	}
 }
 
-/* They are posted in one go, and each has one of its ends; so does the connection. */
+/* The three are posted in one go. Each ends in one of its ways, and the connection ends. */
 static void three_end(struct pair *p, struct ibv_send_wr *wr, const unsigned int ends[3])
 {
 	struct ibv_wc wc[3];
@@ -372,7 +372,7 @@ static void three_end(struct pair *p, struct ibv_send_wr *wr, const unsigned int
 	cm_expect(&p->b, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-/* Of three Reads in one go the second is refused: it is the one that is said to be. */
+/* The second of three Reads in one go is refused, and its completion must say so. */
 static void second_read(void)
 {
 	static const unsigned int ends[] = {
@@ -391,8 +391,8 @@ static void second_read(void)
 }
 
 /*
- * Behind a Read that is refused the peer looks at nothing: what was sent is flushed, be
- * its completion asked for or not.
+ * After a Read that the peer refuses it looks at nothing more. All requests behind it are
+ * flushed, whether they ask for a completion or not.
  */
 static void behind_a_read(void)
 {
@@ -417,8 +417,8 @@ static void behind_a_read(void)
 }
 
 /*
- * A local mistake: the request itself fails, nothing goes out, the peer is cut off. It is in
- * the last piece, behind @good bytes of which all is well, if not 0.
+ * A local mistake: the request itself fails, nothing is sent, the connection ends. The mistake is
+ * in the last piece, behind @good bytes that are valid.
  */
 static void local_mistake_behind(unsigned int good, enum ibv_wr_opcode op, bool bad_key,
 				 bool read_only)
@@ -460,7 +460,7 @@ static void local_mistake(enum ibv_wr_opcode op, bool bad_key, bool read_only)
 	local_mistake_behind(0, op, bad_key, read_only);
 }
 
-/* The region was used, and is gone; another is there. */
+/* The region was used and then deregistered, and another one was registered. */
 static void local_gone(void)
 {
 	struct ibv_mr *mr, *next;
@@ -495,7 +495,7 @@ static void local_bad_lkey(void)
 	local_mistake(IBV_WR_RDMA_WRITE, true, false);
 }
 
-/* In one FPDU with the mistake, and in FPDUs before it */
+/* The good bytes fit into one FPDU with the mistake, or fill FPDUs before it. */
 static void local_behind(void)
 {
 	unsigned int i, good[] = { 5, 3000 };
@@ -541,7 +541,7 @@ static void refused_posts(void)
 	pair_close(&p);
 }
 
-/* Memory that is not there, or not the program's to write, has no STag. */
+/* Memory that does not exist, or that the program may not write, gets no STag. */
 static void refused_regions(void)
 {
 	static const int writes[] = { IBV_ACCESS_LOCAL_WRITE, RW };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* verbs_probe [-s SERVER] [-p PORT] TEST...: what RDMA programs may rely on. */
+/* verbs_probe [-s SERVER] [-p PORT] TEST...: the behaviour that RDMA programs may rely on. */
 #include <string.h>
 
 #include "probe.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Queues: what completes, in which order, with which events, and what queries say. */
+/* Queues: completions, their order and events, and the answers to queries. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -117,8 +117,8 @@ static void read_on(struct pair *p, int *reads)
 }
 
 /*
- * As many as the queue holds may be posted as soon as those before are complete, also while
- * the device is at work on something else, here on Read Responses.
+ * A program may post as many requests as the queue holds as soon as those before are complete,
+ * also while the device is at work on something else, here on Read Responses.
  */
 static void whole_queue(void)
 {
@@ -149,7 +149,7 @@ static void whole_queue(void)
 	}
 }
 
-/* A list that fills the whole queue, which is empty: all of it is carried out, and once. */
+/* A list that fills the whole empty queue: each request is carried out, and only once. */
 static void whole_list(void)
 {
 	struct ibv_send_wr wr[64] = { 0 };
@@ -209,7 +209,7 @@ static void send_100(struct pair *p, uint64_t id, int flags)
 	post(&p->a, id, IBV_WR_SEND, flags, &out, 1, 0, 0);
 }
 
-/* Armed for solicited completions only, a plain send must not wake the receiver. */
+/* If only solicited completions are armed, a plain Send must not wake the receiver. */
 static void solicited(void)
 {
 	struct pair p;
@@ -220,7 +220,7 @@ static void solicited(void)
 	check(!ibv_req_notify_cq(p.b.cq, 1), "arm");
 	send_100(&p, 0, 0);
 	wc_expect(&p.b, 0, IBV_WC_SUCCESS);
-	check(!notified(&p.b, 100), "a plain send woke who waits for solicited ones");
+	check(!notified(&p.b, 100), "a plain send woke a program that waits for solicited ones");
 	send_100(&p, 1, IBV_SEND_SOLICITED);
 	check(notified(&p.b, WAIT_MS), "a solicited send did not wake the receiver");
 	wc_expect(&p.b, 1, IBV_WC_SUCCESS);
@@ -238,8 +238,8 @@ static void solicited(void)
 }
 
 /*
- * Who arms with completions unread is told at once, though nothing comes any more; who
- * arms an empty queue is not.
+ * If a queue is armed while completions are unread there is an event at once, even if nothing
+ * more arrives. If an empty queue is armed there is none.
  */
 static void late_arming(void)
 {
@@ -256,13 +256,13 @@ static void late_arming(void)
 	     p.b.mr->rkey);
 	wc_expect(&p.a, 0, IBV_WC_SUCCESS);
 	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
-	check(notified(&p.b, WAIT_MS), "no event for one that came before the first arming");
+	check(notified(&p.b, WAIT_MS), "no event for a completion before the first arming");
 	wc_expect(&p.b, 0, IBV_WC_SUCCESS);
 	receive_100(&p, 4);
 	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
 	for (i = 0; i < 3; i++)
 		send_100(&p, i, 0);
-	/* Its answer comes behind them. */
+	/* Its answer arrives after them. */
 	post(&p.a, 3, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &out, 1, (uintptr_t)p.b.mem,
 	     p.b.mr->rkey);
 	wc_expect(&p.a, 3, IBV_WC_SUCCESS);
@@ -276,7 +276,7 @@ static void late_arming(void)
 	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
 	check(!notified(&p.b, 300), "an event with nothing unread");
 	send_100(&p, 4, 0);
-	check(notified(&p.b, WAIT_MS), "no event for the one that came then");
+	check(notified(&p.b, WAIT_MS), "no event for the next completion");
 	wc_expect(&p.b, 3, IBV_WC_SUCCESS);
 	pair_close(&p);
 }
@@ -285,13 +285,13 @@ static void read_100(struct pair *p)
 {
 	struct ibv_sge in = sge(&p->a, 0, 100);
 
-	/* Its answer comes behind what was sent before. */
+	/* Its answer arrives after the Sends before it. */
 	post(&p->a, 99, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &in, 1, (uintptr_t)p->b.mem,
 	     p->b.mr->rkey);
 	wc_expect(&p->a, 99, IBV_WC_SUCCESS);
 }
 
-/* Who arms for solicited ones is told when such a one lies unread, not of others. */
+/* If solicited completions are armed, an unread solicited one makes an event, others do not. */
 static void late_solicited(void)
 {
 	struct pair p;
@@ -312,9 +312,9 @@ static void late_solicited(void)
 }
 
 /*
- * Who was told of a completion arms before he polls, and is not told of it again meanwhile;
- * a machine that stands still for a moment may have it seen otherwise now and then. Who
- * leaves it there is told again.
+ * A program that got an event for a completion arms before it polls. It must not get another
+ * event for that completion in between, except now and then on a machine that stands still for a
+ * moment. If the program does not poll it, the next arming makes another event.
  */
 static void told_once(void)
 {
@@ -338,7 +338,7 @@ static void told_once(void)
 	send_100(&p, i, 0);
 	check(notified(&p.b, WAIT_MS), "no event");
 	check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
-	check(notified(&p.b, WAIT_MS), "no event although it lies there, and the queue is armed");
+	check(notified(&p.b, WAIT_MS), "no event although it is unread, and the queue is armed");
 	wc_expect(&p.b, 0, IBV_WC_SUCCESS);
 	pair_close(&p);
 }
@@ -367,7 +367,7 @@ static void srq(void)
 }
 
 /*
- * A queue pair in error takes no more from a shared queue, and says so, once, whether it
+ * A queue pair in error takes no more from a shared queue, and reports that, once, whether it
  * was connected or not.
  */
 static void srq_last(void)
@@ -391,8 +391,8 @@ static void srq_last(void)
 }
 
 /*
- * Nobody polls: the completion queue overflows, its owner is told, and all is over. A connection
- * beside it, with queues of its own, goes on.
+ * Nobody polls, so the completion queue overflows. Its owner gets an event, and the connection
+ * ends. A connection beside it, with queues of its own, goes on.
  */
 static void cq_overflow(void)
 {
@@ -458,9 +458,9 @@ static void flush(void)
 }
 
 /*
- * What is posted to a queue pair in error comes back flushed, also while the worker
- * still sends what was posted before. Who drains a queue waits for that; it may be a
- * request that would be seen by no one else.
+ * Requests that are posted to a queue pair in error are flushed, also while the worker still
+ * sends requests that were posted before. A program that drains a queue waits for that flush,
+ * perhaps of a request that nothing else would show.
  */
 static void drain(void)
 {
@@ -487,7 +487,7 @@ static void drain(void)
 	}
 }
 
-/* RESET forgets what was posted, without a word: what is posted next comes first. */
+/* RESET silently forgets the posted requests, so the first completion is of the next one. */
 static void reset(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
@@ -504,7 +504,7 @@ static void reset(void)
 	check(!ibv_modify_qp(p.a.id->qp, &attr, IBV_QP_STATE), "modify_qp: %m");
 	pair_join(&p);
 	hello(&p);
-	/* And at once after an error, which the connection does not survive. */
+	/* The same immediately after an error, which the connection does not survive. */
 	attr.qp_state = IBV_QPS_ERR;
 	check(!ibv_modify_qp(p.a.id->qp, &attr, IBV_QP_STATE), "to error: %m");
 	attr.qp_state = IBV_QPS_RESET;
@@ -513,7 +513,7 @@ static void reset(void)
 	pair_free(&p);
 }
 
-/* What the queries say must be what was asked for and what is. */
+/* Queries must return the requested values and the real ones. */
 static void query(void)
 {
 	struct ibv_qp_init_attr init;

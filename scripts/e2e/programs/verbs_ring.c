@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A program that writes what it likes into its send ring, which libibverbs maps. Its
- * connection ends, and that is all.
+ * A program may write anything into its send ring, which libibverbs maps. That only ends its
+ * own connection.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,7 +31,7 @@ static struct siw_sqe *find_ring(void)
 		if (!strstr(line, "/uverbs") || sscanf(line, "%lx-%lx", &start, &end) != 2)
 			continue;
 		at = (struct siw_sqe *)start;
-		/* One of completions is larger. */
+		/* A ring of completions is larger. */
 		if (end - start <= ENTRIES * sizeof(*at) + PAGE && at->id == MAGIC)
 			ring = at;
 	}
@@ -70,7 +70,7 @@ static void proper(struct side *s, struct siw_sqe *at)
 	at->flags = SIW_WQE_VALID | SIW_WQE_SIGNALLED;
 }
 
-/* The next post rings the doorbell, for the entry before it is free. */
+/* The next post rings the doorbell, because the entry before it is free. */
 static void ring_doorbell(struct pair *p)
 {
 	struct ibv_sge to = sge(&p->b, 0, 8), from = sge(&p->a, 0, 8);
@@ -117,7 +117,7 @@ static void sum_wraps(struct siw_sqe *e)
 	e->sge[1].length = ~0u - 3;
 }
 
-/* Each is one bad entry for the counter of verbs.sh. */
+/* Each function makes one bad entry, which verbs.sh finds in a counter. */
 static void nonsense(void)
 {
 	static void (*const spoil[])(struct siw_sqe *e) = {
@@ -134,7 +134,7 @@ static void nonsense(void)
 		proper(&p.a, &ring[2]);
 		spoil[i](&ring[2]);
 		ring_doorbell(&p);
-		/* Its bytes may wait for company when the error comes. */
+		/* Its bytes may still be held back for coalescing when the error comes. */
 		check(wc_get(&p.a, &wc, WAIT_MS) && wc.wr_id == 1 &&
 		      (wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_WR_FLUSH_ERR),
 		      "the request before entry %zu: %s", i, ibv_wc_status_str(wc.status));
@@ -153,7 +153,7 @@ struct scribble {
 
 #define put(at, value)	__atomic_store_n(at, value, __ATOMIC_RELAXED)
 
-/* What was checked is another thing when it is used. */
+/* Changes entries between the driver's check and its use of them. */
 static void *scribble(void *arg)
 {
 	struct scribble *s = arg;

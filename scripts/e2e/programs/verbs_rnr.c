@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receives that are posted after the message has arrived. What rnr_wait_ms is for a test, the
- * scenario has set (rnr.sh).
+ * Receives that are posted after the message has arrived. The scenario (rnr.sh) sets
+ * rnr_wait_ms for each test.
  */
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ static void expect_100(struct pair *p, int i)
 	same(p->b.mem + i * PAGE, LEN, i, "send");
 }
 
-/* All that is behind the Send waits with it. The other direction goes on. */
+/* Everything behind the Send waits with it. The other direction goes on. */
 static void rnr_late(void)
 {
 	struct ibv_sge e;
@@ -95,7 +95,7 @@ static void rnr_each(void)
 	pair_close(&p);
 }
 
-/* The longer it waits the rarer are the looks, so a doorbell is one. */
+/* The longer a Send waits the rarer are the looks for its receive, so a doorbell makes one. */
 static void rnr_doorbell(void)
 {
 	struct ibv_sge e;
@@ -153,7 +153,7 @@ static void rnr_srq(void)
 	for (i = 0; i < 2; i++)
 		check(wc_get(&p[i].b, &wc, WAIT_MS) && !wc.status, "connection %d", i);
 
-	/* One takes all that there is, and the other waits for more. */
+	/* One connection takes all receives, and the other one waits for more. */
 	for (i = 0; i < 5; i++)
 		receive_100(&p[0].b, i);
 	for (i = 1; i < 11; i++)
@@ -173,7 +173,7 @@ static void rnr_srq(void)
 	close_two(p);
 }
 
-/* Each waits for a receive of the other, and Reads wait behind that: it ends (1000 ms). */
+/* Each end waits for a receive of the other, with Reads behind that. It ends after 1000 ms. */
 static void rnr_over(void)
 {
 	struct ibv_sge e;
@@ -203,7 +203,7 @@ static void rnr_over(void)
 	pair_free(&p);
 }
 
-/* A message is not lost because its sender has closed: its Send has completed. */
+/* A message is not lost when its sender has closed, because its Send has completed. */
 static void rnr_closed(void)
 {
 	struct pair p;
@@ -230,7 +230,7 @@ static void break_qp(struct pair *p)
 static void part_b(struct pair *p) { check(!rdma_disconnect(p->b.id), "disconnect: %m"); }
 static void destroy_b(struct pair *p) { rdma_destroy_qp(p->b.id); }
 
-/* Whatever this side does ends the connection at once (60 s). */
+/* Whichever way this side ends the connection, that is done at once and not after 60 s. */
 static void rnr_ends(void)
 {
 	static void (*const ends[])(struct pair *p) = {
@@ -256,7 +256,7 @@ static void rnr_ends(void)
 	}
 }
 
-/* Waits until it is told, twice, so that the scenario looks at it, or takes the device away. */
+/* Waits for two signals, so that the scenario can look at it, or delete the device. */
 static void rnr_held(void)
 {
 	struct pair p;

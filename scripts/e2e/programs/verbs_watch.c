@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Messages that a second thread watches arriving, as programs do that want low latency: it
+ * A second thread watches messages arrive, as programs do that want low latency: it
  * polls the last byte of the buffer, not the completion queue. When that byte is there all
- * others must be, and what the thread writes over them then must stay.
+ * others must be, and the bytes that the thread then writes over them must stay.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,8 +19,8 @@
 #define SEED		22
 
 /*
- * Where the payload comes from. Of up to 32 bytes that lie in two pages siw, which may be the
- * sender, takes the wrong ones.
+ * The place of the payload. siw, which may be the sender, takes wrong bytes if up to 32 bytes lie
+ * in two pages.
  */
 static size_t some_source(size_t len)
 {
@@ -29,7 +29,7 @@ static size_t some_source(size_t len)
 	return len <= 32 && from % PAGE + len > PAGE ? from - len : from;
 }
 
-/* What the thread is to wait for; it has the message while busy is set. */
+/* The message that the thread waits for. The thread owns this while busy is set. */
 static struct watch {
 	const uint8_t *payload;
 	atomic_uchar *at;
@@ -44,7 +44,7 @@ static uint8_t byte_at(size_t i)
 	return atomic_load_explicit(watch.at + i, memory_order_relaxed);
 }
 
-/* The end first: that is what a copy stores last, or once more. */
+/* Looks at the end first, because a copy stores that last, or a second time. */
 static void look(void)
 {
 	size_t i = watch.len, last = watch.len - 1;
@@ -72,7 +72,7 @@ static void *watcher(void *unused)
 	return NULL;
 }
 
-/* Mostly short ones, of which a copy makes special cases; all orders of magnitude. */
+/* Mostly short messages, because copies treat short ones specially; all orders of magnitude. */
 static size_t some_length(void)
 {
 	size_t most = 128;
