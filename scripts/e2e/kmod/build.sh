@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# build.sh: builds the scenarios' consumers in the kernel, for the guests' kernel, in a copy,
-# and prints its folder.
+# build.sh: builds the scenarios' kernel consumers for the guests' kernel, in a copy, and prints
+# the folder of that copy.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../lib.sh"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A device by its name. 7.2 no longer exports ib_device_get_by_name().
+ * Finds a device by its name, because 7.2 no longer exports ib_device_get_by_name().
  */
 #ifndef _KMOD_FIND_H
 #define _KMOD_FIND_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * With IB_PD_UNSAFE_GLOBAL_RKEY a peer names addresses of the kernel's. What is no memory, not
- * mapped or not to be written to is an access error, and the kernel lives.
+ * With IB_PD_UNSAFE_GLOBAL_RKEY a peer names addresses of the kernel. An address that is no memory,
+ * is not mapped or may not be written to is an access error, and the kernel lives.
  */
 #include <linux/ctype.h>
 #include <linux/io.h>
@@ -14,7 +14,7 @@
 #define LEN		300
 #define GUARD		64	/* untouched bytes on either side */
 
-/* What is read or written, with the peer's key to all memory */
+/* The local memory of Reads and Writes with the peer's key to all memory */
 static u8 *local;
 
 struct row {
@@ -89,7 +89,7 @@ static int compare(const u8 *there)
 	return 0;
 }
 
-/* There and back, at any alignment */
+/* A Write and a Read of it, at any alignment */
 static int good_address(struct pair *p, u8 *there, u32 shift)
 {
 	u32 rkey = p->b.pd->unsafe_global_rkey;

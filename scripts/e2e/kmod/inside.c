@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What cannot be seen from outside. The driver's own code is compiled here, with what other
- * processors do put into its cpu_relax(), and with its references and steps counted.
+ * Tests of behaviour that cannot be seen from outside. The driver's own code is compiled here. Its
+ * cpu_relax() does what another processor would do, and its references and steps are counted.
  *
- * - For whom an invalidation spins: for the accesses that went on when it began, and for
- *   nobody else.
- * - How large memory becomes blocks: not page by page, and not without a break.
+ * - An invalidation spins for the accesses that had begun before it, and for no others.
+ * - Memory becomes blocks as large as possible, not page by page, and with breaks to reschedule.
  */
 #include <linux/refcount.h>
 #include <linux/scatterlist.h>
@@ -14,7 +13,7 @@
 #include <linux/uaccess.h>
 #include <rdma/ib_umem.h>
 
-/* All headers, so that only the driver's code sees what follows. */
+/* All headers come first, so that only the driver's code sees the definitions that follow. */
 #include "core/dev.h"
 #include "mem/mr.h"
 #include "memprobe.h"
@@ -41,7 +40,7 @@ static void __maybe_unused take_break(void);
 #define INVALIDATES	1
 #define COMES_LATER	2
 
-/* What these need of the other files */
+/* The functions that this code needs of the driver's other files */
 bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share)
 {
 	return false;
@@ -73,8 +72,8 @@ static enum rnic_mr_fault get(unsigned int who)
 }
 
 /*
- * On another processor, while the invalidation spins: the region is registered anew, if the
- * lock can be had, a second access begins, and the first ends. Later the second does.
+ * Another processor, while the invalidation spins: it registers the region anew if it can get the
+ * lock, begins a second access and ends the first. Later it ends the second.
  */
 static void meanwhile(void)
 {
@@ -123,7 +122,7 @@ static int look(void)
 	if (get(COMES_LATER) != RNIC_MR_STAG)
 		return complain("an access to what is not valid");
 	if (t->refs)
-		return complain("who has no access has a reference, and is waited for");
+		return complain("a refused access has a reference, and is waited for");
 	return 0;
 }
 
@@ -144,7 +143,7 @@ int probe_spin(void)
 
 /* ---- blocks ------------------------------------------------------------- */
 
-/* Of user address and memory the lower bits are the same: those of the largest block. */
+/* User address and memory have the same lower bits, as many as the largest block has. */
 #define BLOCK		SZ_2M
 #define BEGIN		(0x40000000000ULL + BLOCK)
 #define MEMORY		((u64)(uintptr_t)__va(SZ_512M))
@@ -162,7 +161,7 @@ static void take_break(void)
 	breaks++;
 }
 
-/* Memory that was pinned: some entries, one right behind the other */
+/* Pinned memory: some entries, each right behind the one before */
 struct pinned {
 	const char *name;
 	u64 skip;		/* bytes of a block before it */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a peer may invalidate: a valid region that grants it something, and whose REG_MR its
- * own connection carried. What is refused ends the connection, and the region stays as it is.
+ * A peer may invalidate a valid region that grants it something, and whose REG_MR its own
+ * connection carried. A refused invalidation ends the connection and leaves the region as it is.
  */
 #include "memprobe.h"
 
-/* Who registers the region; two connections are of one protection domain */
+/* The connection that registers the region; two connections have one protection domain */
 enum by {
 	NOBODY,
 	THIS,		/* the connection on which it is invalidated */
@@ -31,7 +31,7 @@ static const struct row {
 	{ "an earlier connection's", EARLIER, ALL_RIGHTS },
 };
 
-/* The other connection, through which a region that stays valid can be read */
+/* Another connection, through which a region can be read that stays valid */
 static struct pair other;
 
 static int receive_inv(struct pair *p, u32 rkey)
@@ -74,7 +74,7 @@ static int registered(struct pair *p, struct region *r, const struct row *row)
 	return ret;
 }
 
-/* Is it as before? A consumer reads it through the other connection. */
+/* Is the region as before? A consumer reads it through the other connection. */
 static int look_at(const struct region *r, const struct row *row)
 {
 	bool valid = row->by == THIS || row->by == OTHER || row->by == EARLIER;
@@ -106,7 +106,7 @@ static int try(struct pair *p, struct region *r, const struct row *row)
 	ret = ret ?: look_at(r, row);
 	if (ret)
 		return ret;
-	/* The consumer itself may, through any queue pair, and also if it is not valid. */
+	/* The consumer itself may invalidate it through any queue pair, even if it is not valid. */
 	ret = end_local_inv(&other.b, r->mr->rkey);
 	return ret ? complain("LOCAL_INV: %d", ret) : 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A consumer in the kernel whose queue pair goes while its completions lie unread in a
- * completion queue that another one uses, too. Loading it is the test: it is loaded when
- * all is well.
+ * A consumer in the kernel destroys a queue pair whose completions are unread in a completion
+ * queue that another queue pair shares. Loading the module runs the test: it can be loaded if the
+ * test passes.
  */
 #include <linux/completion.h>
 #include <linux/module.h>
@@ -44,7 +44,7 @@ static struct ib_qp *make_qp(void)
 	return ERR_PTR(ret);
 }
 
-/* What is posted to a queue pair in error is flushed, all of it before we are told. */
+/* Posts to a queue pair in error. All of it is flushed before the upcall. */
 static int flush_some(struct ib_qp *qp, u64 first)
 {
 	struct ib_recv_wr wr[EACH] = {};
@@ -62,7 +62,7 @@ static int flush_some(struct ib_qp *qp, u64 first)
 	return ret;
 }
 
-/* Of the one that stays all come, in order, and of the other one nothing. */
+/* All completions of the remaining queue pair come, in order, and none of the other one. */
 static int look(void)
 {
 	struct ib_wc wc;

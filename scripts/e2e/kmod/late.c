@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receives that a kernel consumer posts after the message has arrived, and which wake the driver
- * at once: the timer, by which it looks for those of user space, is slow by then.
+ * A kernel consumer posts receives after the message has arrived, and that wakes the driver at
+ * once. The timer, with which it looks for receives of user space, is slow by then.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -64,7 +64,7 @@ static int receive_late(struct pair *p, int n, struct ib_srq *srq)
 	return ret;
 }
 
-/* The connections are closed while another message waits on each. */
+/* Closes the connections while another message waits on each. */
 static int close_waiting(struct pair *p, int n)
 {
 	ktime_t start;

@@ -2,7 +2,7 @@
 /*
  * Connections of a kernel consumer to itself, the verbs around them, and the list of tests.
  *
- *	insmod memprobe.ko test=NAME		which ends well or does not
+ *	insmod memprobe.ko test=NAME		which succeeds if the test passes
  *
  * Every wait is bounded. Complaints go to the kernel's log.
  */
@@ -43,7 +43,7 @@ MODULE_PARM_DESC(slow, "factor for time-outs");
 
 struct ib_device *dev;
 
-/* Says what is wrong. Return: -EINVAL. */
+/* Prints a complaint. Return: -EINVAL. */
 int complain(const char *fmt, ...)
 {
 	struct va_format vaf = { .fmt = fmt };
@@ -126,7 +126,7 @@ static int cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* The next event of the connection has to be this. */
+/* The next event of the connection has to be @event. */
 int end_expect(struct end *e, enum rdma_cm_event_type event)
 {
 	enum rdma_cm_event_type seen;
@@ -225,7 +225,7 @@ static void end_free(struct end *e)
 		ib_destroy_cq(e->cq);
 }
 
-/* Also of what was opened in part. */
+/* Also closes a connection that was opened in part. */
 void pair_close(struct pair *p)
 {
 	end_free(&p->a);
@@ -236,7 +236,7 @@ void pair_close(struct pair *p)
 
 /* ---- work requests ------------------------------------------------------ */
 
-/* The next completion. */
+/* Waits for the next completion. */
 int end_wait(struct end *e, struct ib_wc *wc)
 {
 	unsigned long end = jiffies + WAIT_S * slow * HZ;
@@ -249,7 +249,7 @@ int end_wait(struct end *e, struct ib_wc *wc)
 	return 0;
 }
 
-/* Carry one out. Return: how it ended, enum ib_wc_status, or a negative errno. */
+/* Carries out one request. Return: its enum ib_wc_status, or a negative errno. */
 int end_do(struct end *e, struct ib_send_wr *wr)
 {
 	struct ib_wc wc;
@@ -333,7 +333,7 @@ static int map(struct region *r)
 	return n == REGION_PAGES ? 0 : complain("map_mr_sg: %d", n);
 }
 
-/* Pages to be registered, from offset @off of the first; to be freed also if this fails. */
+/* Makes pages to register, from offset @off of the first. To be freed even if this fails. */
 int region_make(struct region *r, struct ib_pd *pd, u32 off)
 {
 	struct ib_mr *mr;
@@ -350,7 +350,7 @@ int region_make(struct region *r, struct ib_pd *pd, u32 off)
 	return map(r);
 }
 
-/* Register it by the next key. Return: as end_do(). */
+/* Registers it with the next key. Return: as end_do(). */
 int region_reg(struct region *r, struct end *e, int access)
 {
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = r->mr, .access = access };
@@ -360,7 +360,7 @@ int region_reg(struct region *r, struct end *e, int access)
 	return end_do(e, &wr.wr);
 }
 
-/* Where a byte of it is. */
+/* Returns the place of a byte of it. */
 u8 *region_at(const struct region *r, u32 offset)
 {
 	offset += r->off;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A kernel consumer that tests the driver from inside: what only kernel consumers can do
- * (fast registration, invalidation, keys to all memory). Both ends of each connection are
- * in this module: a calls, and does what a hostile peer would do; b answers.
+ * A kernel consumer tests from inside what only kernel consumers can do (fast registration,
+ * invalidation, keys to all memory). Both ends of each connection are in this module: a connects,
+ * and does what a hostile peer would do; b accepts.
  */
 #ifndef _MEMPROBE_H
 #define _MEMPROBE_H

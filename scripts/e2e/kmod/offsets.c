@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The offsets of a region tell nothing of where it is in the kernel, and still name its bytes,
- * also when the consumer sets the upper bits as it likes. The capture of the scenario shows
- * the rest: that a Read's sink is no address, be it a region or named by the local DMA key.
+ * The offsets of a region do not show where it is in the kernel, and still name its bytes, even if
+ * the consumer sets the upper bits to any value. The capture of the scenario shows that the sink
+ * of a Read is no address either, whether it is a region or is named by the local DMA key.
  */
 #include <linux/slab.h>
 

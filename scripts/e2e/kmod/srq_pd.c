@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pair and shared receive queue may be of two protection domains. A receive is checked
- * against that of the shared receive queue, everything else against that of the queue pair.
+ * Queue pair and shared receive queue may have different protection domains. A receive is checked
+ * against the shared receive queue's domain, everything else against the queue pair's.
  */
 #include "memprobe.h"
 
 #define LEN		100
 
-/* Its own domains are numbered: 0 is the queue pair's. */
+/* The test's own domains. Domain 0 is the queue pair's. */
 static struct ib_pd *pd[2];
 
-/* Which of the two the shared receive queue and the region are of */
+/* The domains of the shared receive queue and of the region */
 struct row {
 	int srq;
 	int region;
 };
 
-/* Registers regions of domain 1, for a queue pair of that has to. */
+/* Registers regions of domain 1, because only a queue pair of that domain can. */
 static struct pair helper;
 
 static struct ib_srq *make_srq(struct ib_pd *of)

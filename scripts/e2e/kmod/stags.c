@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * STags of fast-registered regions, whose keys consumers only count on: neither index nor
- * first key can be told from another's. As ../stags.c does it for user regions.
+ * STags of fast-registered regions, whose keys consumers only increment: nobody can tell index or
+ * first key of a region from another one's. ../programs/stags.c tests the same for user regions.
  */
 #include <linux/bitmap.h>
 
@@ -26,7 +26,7 @@ static int make_regions(struct ib_pd *pd, struct ib_mr **mr)
 	return 0;
 }
 
-/* Each region is another client's, who walks from his own STag. */
+/* Each region belongs to another client, which walks from its own STag. */
 static int look(struct ib_mr **mr)
 {
 	DECLARE_BITMAP(keys, KEYS);
