@@ -58,7 +58,7 @@ static void numbers_as_registered(struct kunit *test)
 	}
 }
 
-/* The driver counts and reports by the class: no error is without one, each class has some. */
+/* The driver counts and reports by class, so each error has one, and each class has errors. */
 static void every_error_has_a_class(struct kunit *test)
 {
 	u32 seen[WIRE_CLASSES] = { 1 };
@@ -74,7 +74,7 @@ static void every_error_has_a_class(struct kunit *test)
 		KUNIT_EXPECT_NE(test, seen[i], 0U);
 }
 
-/* Traces name an error by its numbers: every name is there, none twice. */
+/* Traces print an error's name, so each error has one, and no two have the same. */
 static void names_are_distinct(struct kunit *test)
 {
 	int a, b;

@@ -11,7 +11,7 @@
 
 #define NONE	RNIC_LIVES
 
-/* Rows are where it stands, columns the moves in their order, NONE where it may not move. */
+/* A row is a state, a column a move in the order of the enum. NONE: the move is refused. */
 static const enum rnic_life expected[RNIC_LIVES][RNIC_MOVES] = {
 	/* claim, reset, release, attach, begin, finish, fail, end, destroy */
 	[RNIC_IDLE]	= { RNIC_CLAIMED, RNIC_CLAIMED, NONE, NONE, NONE, NONE, NONE, NONE,
@@ -65,7 +65,7 @@ static bool has_connection(enum rnic_life life)
 	return life >= RNIC_ATTACHED && life <= RNIC_FAILED;
 }
 
-/* What must hold wherever it goes from @life, having been there by @seen */
+/* Checks every way on from @life. @seen are the states that were checked before. */
 static u32 walk(struct kunit *test, enum rnic_life life, u32 seen)
 {
 	enum rnic_life next;

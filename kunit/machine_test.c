@@ -46,8 +46,8 @@ static_assert(ARRAY_SIZE(events) == MPA_EVENTS);
 static_assert(ARRAY_SIZE(actions) == MPA_ACTIONS);
 
 /*
- * What is not here must be NULL. Sorted by what happens, not by state, so that a
- * row forgotten for one state shows.
+ * Pairs that are not here must have no step. Sorted by event, not by state, so that a row that was
+ * forgotten for one state shows.
  */
 static const struct {
 	const char *event, *state, *does, *next;
@@ -184,12 +184,12 @@ static void out_of_range(struct kunit *test)
 	}
 }
 
-/* What was done on the way to a state */
+/* The actions on the way to a state */
 struct past {
 	u8 steps;
 	u8 told, closed, attached, retried;
 	u8 requests, answers, rtrs, terminates;
-	bool accepted;		/* the consumer did */
+	bool accepted;		/* the consumer accepted */
 };
 
 static u32 paths;
@@ -213,13 +213,13 @@ static void remember(struct past *past, u32 event, const struct mpa_step *step)
 	past->terminates += did(step, MPA_DO_TERMINATE);
 }
 
-/* What must hold whenever something was done */
+/* Checks what every step must keep to */
 static void check_step(struct kunit *test, bool initiator, const struct past *past,
 		       const struct mpa_step *step, u32 event)
 {
 	bool attach = did(step, MPA_DO_ATTACH) || did(step, MPA_DO_ATTACH_OPEN);
 
-	/* NEG-30: what the peer sends opens a responder's stream */
+	/* NEG-30: the peer's bytes open a responder's stream, not the attaching */
 	if (!initiator)
 		KUNIT_EXPECT_FALSE(test, did(step, MPA_DO_ATTACH_OPEN));
 	/* a Terminate needs a peer in Full Operation */
@@ -230,7 +230,7 @@ static void check_step(struct kunit *test, bool initiator, const struct past *pa
 			step->next == MPA_WAIT_RTR || step->next == MPA_OPERATING || past->closed);
 	if (attach)
 		KUNIT_EXPECT_EQ(test, past->attached, 1);
-	/* and only such a one is opened, or loses it */
+	/* only an attached queue pair is opened, or loses its stream */
 	if (did(step, MPA_DO_OPEN) || did(step, MPA_DO_LOSE))
 		KUNIT_EXPECT_TRUE(test, past->attached && !attach);
 	/* roles do not mix */
@@ -241,7 +241,7 @@ static void check_step(struct kunit *test, bool initiator, const struct past *pa
 	KUNIT_EXPECT_LE(test, past->terminates, 1);
 	KUNIT_EXPECT_LE(test, past->told, 1);
 	KUNIT_EXPECT_LE(test, past->closed, past->told);
-	/* what an action fails into does not fail: see carry_out_actions() in the driver */
+	/* the step after a failed action cannot fail: see carry_out_actions() in the driver */
 	if (event == MPA_ON_LOCAL_ERROR)
 		KUNIT_EXPECT_EQ(test, step->actions &
 				(BIT(MPA_DO_REQUEST) | BIT(MPA_DO_ASK) | BIT(MPA_DO_RTR) |

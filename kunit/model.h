@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * A second, slow MPA to compare the engine with: one byte at a time, CRC one
- * bit at a time, nothing computed that can be counted.
+ * bit at a time, counting where the engine computes.
  */
 #ifndef _KUNIT_MODEL_H
 #define _KUNIT_MODEL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the two suites of the receiver share. */
+/* Shared by the two suites of the receiver. */
 #ifndef _KUNIT_MPA_RX_H
 #define _KUNIT_MPA_RX_H
 

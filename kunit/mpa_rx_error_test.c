@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* wire/mpa.c: what the receiver refuses, and what it must not. */
+/* wire/mpa.c: bytes that the receiver must refuse, and bytes that it must not. */
 #include <kunit/test.h>
 #include <linux/string.h>
 #include <compat/unaligned.h>
@@ -18,8 +18,8 @@ static bool sticky(struct mpa_rx *rx, enum wire_err err, const u8 *good, u32 siz
 }
 
 /*
- * One byte wrong: a CRC error (CRC-18, ERR-02, ERR-13); where the length was
- * hit, perhaps no FPDU yet or no length at all. Nothing after it (ERR-09).
+ * One byte is wrong: a CRC error (CRC-18, ERR-02, ERR-13). If the byte is in the length there may
+ * be no FPDU yet, or no valid length. Nothing is taken after it (ERR-09).
  */
 static void bytes_flipped(struct kunit *test)
 {
@@ -90,7 +90,7 @@ static void bad_lengths(struct kunit *test)
 			rx_start(&w->rx, pos, false, true);
 			mpa_rx_feed(&w->rx, w->wire + lead, 2, &used);
 			KUNIT_ASSERT_EQ(test, w->rx.failed, good ? WIRE_OK : WIRE_MPA_MARKER);
-			/* All that it would have is at hand, and no CRC objects. */
+			/* All of its bytes are here, and no CRC is checked. */
 			rx_start(&w->rx, pos, false, false);
 			KUNIT_ASSERT_EQ(test, mpa_rx_feed(&w->rx, w->wire + lead, MODEL_MAX, &used),
 					good ? MPA_RX_FPDU : MPA_RX_FAILED);
@@ -132,8 +132,8 @@ static void crc_off(struct kunit *test)
 }
 
 /*
- * A Marker that points elsewhere: code 3, if the CRC shows that the peer said so
- * (ERR-03, ERR-04) or nobody asks the CRC (GAP-14); else code 2.
+ * A Marker that points elsewhere: code 3, if the CRC shows that the peer sent it so
+ * (ERR-03, ERR-04) or CRCs are off (GAP-14); else code 2.
  */
 static void stray_markers(struct kunit *test)
 {
@@ -188,7 +188,7 @@ static void loose_markers(struct kunit *test)
 	}
 }
 
-/* SEC-01: bytes of a stranger: never beyond the piece, never an FPDU by CRC */
+/* SEC-01: random bytes: no read beyond the piece, and no FPDU, because the CRC is wrong */
 static void noise(struct kunit *test)
 {
 	struct rx_work *w = test->priv;

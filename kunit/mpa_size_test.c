@@ -156,9 +156,9 @@ static void fit_every_room(struct kunit *test)
 }
 
 /*
- * What lets TCP cut large buffers between FPDUs: the fit fills a segment to the last
- * byte, but for 4 where that would end it behind a Marker, and is never below
- * MULPDU (SEG-06, SEG-26).
+ * TCP can cut large buffers between FPDUs because the fit fills a segment to the last byte. Only
+ * where that would end the FPDU behind a Marker it leaves 4 bytes. It is never below MULPDU
+ * (SEG-06, SEG-26).
  */
 static void fit_fills_segments(struct kunit *test)
 {

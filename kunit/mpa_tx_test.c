@@ -244,7 +244,7 @@ static void beyond_mulpdu(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, encode(&tx, w->got, w->ulpdu, over), size);
 		KUNIT_EXPECT_FALSE(test, memcmp(w->got, w->want, size));
 		KUNIT_EXPECT_EQ(test, size > sizes[i], over > len);
-		/* who asks what fits is never told more */
+		/* mpa_ulpdu_fit() never returns more than fits */
 		KUNIT_EXPECT_EQ(test, mpa_ulpdu_fit(0, size - 1, false) < over, true);
 		KUNIT_EXPECT_LE(test, mpa_ulpdu_fit(0, ~0u, i & 1), (u32)MPA_ULPDU_MAX);
 	}

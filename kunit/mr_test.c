@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * mem/mr.c: what an STag opens and what not (RFC 5040 section 7.2, RFC 5041 sections 7.1 and
- * 8.2), where the bytes are, fast registration, and invalidation (RFC 5040 section 7.2).
+ * mem/mr.c: the accesses that an STag allows and refuses (RFC 5040 section 7.2, RFC 5041 sections
+ * 7.1 and 8.2), the place of the bytes, fast registration, and invalidation (RFC 5040 section 7.2).
  */
 #include <linux/bottom_half.h>
 #include <linux/limits.h>
@@ -11,7 +11,7 @@
 #define STAG	0x00123456u
 #define BASE	0x7000000ff0ULL
 
-/* Look, and let go again. */
+/* Begin an access, and end it again. */
 static enum rnic_mr_fault look(struct rnic_mem *mem, u32 stag, u64 addr, u32 len, int access)
 {
 	enum rnic_mr_fault fault = rnic_mr_get(mem, stag, addr, len, access);
@@ -87,7 +87,7 @@ static void rights(struct kunit *test)
 	}
 }
 
-/* In steps of a byte: the range wraps, or a byte of it is outside. */
+/* Counts in steps of a byte: the range wraps, or a byte of it is outside. */
 static enum rnic_mr_fault model_bounds(u64 base, u64 size, u64 addr, u32 len)
 {
 	enum rnic_mr_fault fault = RNIC_MR_OK;
@@ -139,7 +139,7 @@ static void bounds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, look(&mem, STAG, U64_MAX - U32_MAX + 1, U32_MAX, 0), RNIC_MR_WRAP);
 }
 
-/* What is reported is the first failure: STag, protection domain, rights, wrap, bounds. */
+/* The first failure is reported: STag, protection domain, rights, wrap, bounds. */
 static void first_failure(struct kunit *test)
 {
 	struct regions *r = test->priv;
@@ -199,7 +199,7 @@ static void accesses(struct kunit *test)
 	one->valid = false;
 	KUNIT_EXPECT_EQ(test, rnic_mr_get(&mem, STAG, BASE, 8, 1), RNIC_MR_STAG);
 	KUNIT_EXPECT_PTR_EQ(test, mem.mr, NULL);
-	/* who deregisters waits for the last reference */
+	/* deregistration waits for the last reference */
 	KUNIT_EXPECT_EQ(test, rnic_mr_get(&mem, STAG + 0x100, 0, 8, 1), RNIC_MR_OK);
 	remove_region(test, two);
 	KUNIT_EXPECT_FALSE(test, completion_done(&two->idle));
@@ -272,7 +272,7 @@ static void blocks(struct kunit *test)
 	}
 }
 
-/* All memory, by address: no blocks, and a peer gets only what is there. */
+/* All memory, by address: no blocks, and a peer reaches only memory that exists. */
 static void all_memory(struct kunit *test)
 {
 	struct regions *r = test->priv;
@@ -291,7 +291,7 @@ static void all_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, look(&mem, STAG, addr, 0, IB_ACCESS_REMOTE_READ), RNIC_MR_OK);
 	KUNIT_EXPECT_EQ(test, look(&mem, STAG, 0, 0, IB_ACCESS_REMOTE_READ), RNIC_MR_BOUNDS);
 	KUNIT_EXPECT_EQ(test, look(&mem, STAG, 0, 8, IB_ACCESS_REMOTE_WRITE), RNIC_MR_BOUNDS);
-	/* the consumer itself names only what it has mapped */
+	/* the consumer itself may name any address, because it names only what it has mapped */
 	KUNIT_EXPECT_EQ(test, look(&mem, STAG, 0, 8, IB_ACCESS_LOCAL_WRITE), RNIC_MR_OK);
 	KUNIT_EXPECT_EQ(test, look(&mem, STAG, U64_MAX, 1, 0), RNIC_MR_WRAP);
 	KUNIT_EXPECT_EQ(test, look(&mem, STAG, U64_MAX, 0, 0), RNIC_MR_OK);
@@ -311,7 +311,7 @@ static void all_memory(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rnic_mr_is_wild(mr, IB_ACCESS_REMOTE_READ));
 }
 
-/* Every alignment and length; what is beside stays. */
+/* Every alignment and length; the bytes beside it stay. */
 static void write_wild(struct kunit *test)
 {
 	u8 *to = kunit_kzalloc(test, 64, GFP_KERNEL), *from = kunit_kzalloc(test, 64, GFP_KERNEL);
@@ -437,7 +437,7 @@ static void fastreg(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rnic_mr_get(&mem, STAG + 1, BASE, 1, 0), RNIC_MR_OK);
 	rnic_mr_read(mr, BASE, &byte, 1);
 	KUNIT_EXPECT_EQ(test, byte, byte_at(0));
-	/* who invalidates ends its own access */
+	/* an invalidation ends the access of the queue pair that asks for it */
 	KUNIT_EXPECT_EQ(test, rnic_mr_invalidate(&mem, STAG + 1, false), 0);
 	KUNIT_EXPECT_PTR_EQ(test, mem.mr, NULL);
 	mr->ibmr.iova -= BLOCK;
@@ -446,7 +446,7 @@ static void fastreg(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, byte, byte_at(BLOCK));
 }
 
-/* What the consumer and what a peer may invalidate: every mixture of what it depends on. */
+/* All mixtures of the conditions for an invalidation, by the consumer and by a peer. */
 static void invalidation(struct kunit *test)
 {
 	struct regions *r = test->priv;

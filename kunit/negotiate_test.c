@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* wire/startup.c: what two ends agree on (ledger groups NEG and P2P). */
+/* wire/startup.c: the agreement of two ends (ledger groups NEG and P2P). */
 #include <kunit/test.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -208,7 +208,7 @@ static void reply_leaves_ord_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, d.at_i.ord, 0x8000);
 }
 
-/* What was offered is there, whatever the limit says now */
+/* An IRD that was offered counts, even if the limit is lower now */
 static void offered_ird_counts(struct kunit *test)
 {
 	struct deal d = offers(16, 16, 16, 16);
@@ -255,7 +255,7 @@ static void all_rtr(struct kunit *test)
 	for (offer = 0; offer <= MPA_RTR_ALL; offer++) {
 		for (support = 0; support <= MPA_RTR_ALL; support++) {
 			struct deal d = offers(4, 4, 4, 4);
-			/* P2P-29: no responder is without any */
+			/* P2P-29: every responder has some type */
 			u8 shown = support ? support : MPA_RTR_ALL;
 			u8 both = offer & shown;
 

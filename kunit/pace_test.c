@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * qp/pace.c: what is held, what that teaches, and when a tasklet sends in the worker's place.
+ * qp/pace.c: which messages it holds, what it learns, and when a tasklet sends for the worker.
  */
 #include <kunit/test.h>
 #include <qp/pace.h>
@@ -76,7 +76,7 @@ static void urgent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count_sent(&pace, false), RNIC_PACE_MIN);
 }
 
-/* What is never held, however long the stream */
+/* Messages that are never held, however long the stream is */
 static void not_held(struct kunit *test)
 {
 	struct rnic_pace pace = new_pace(true);
@@ -105,7 +105,7 @@ static void switched_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count_sent(&pace, true), 10000u);
 }
 
-/* In vain, the next stream has to be twice as long, up to a bound */
+/* If holding was in vain the next stream has to be twice as long, up to a bound */
 static void learns_in_vain(struct kunit *test)
 {
 	struct rnic_pace pace = new_pace(true);
@@ -121,7 +121,7 @@ static void learns_in_vain(struct kunit *test)
 	}
 }
 
-/* A full segment paid, and so did enough doorbells until the timer */
+/* Holding paid if it filled a segment, or if enough doorbells came before the timer */
 static void learns_what_paid(struct kunit *test)
 {
 	struct rnic_pace pace = new_pace(true);
@@ -137,7 +137,7 @@ static void learns_what_paid(struct kunit *test)
 	ring(&pace, 2 * BYTES, false);
 	rnic_pace_over(&pace);
 	KUNIT_EXPECT_EQ(test, pace.threshold, 4u * RNIC_PACE_MIN);
-	/* what is left of this doorbell begins a segment: those before filled theirs */
+	/* the rest of this doorbell begins a segment, because those before filled theirs */
 	KUNIT_EXPECT_EQ(test, rnic_pace_doorbell(&pace, BYTES / 2, EMSS - BYTES / 2, BYTES, EMSS,
 						 true), RNIC_PACE_BEGIN);
 	KUNIT_EXPECT_EQ(test, pace.threshold, 2u * RNIC_PACE_MIN);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Placement: what a program sees that reads the memory meanwhile. Each store is written
- * down, in order, in place of being ordered by a processor.
+ * Placement, as a program sees it that reads the memory meanwhile. The test writes down each store
+ * in order, because it has no processor that reorders them.
  */
 #include <kunit/test.h>
 #include <linux/string.h>
@@ -92,7 +92,7 @@ static bool bytes_are_right(u32 at, u32 len)
 	return true;
 }
 
-/* What is wrong with what was stored, NULL if nothing is. */
+/* Says what is wrong with the stores, NULL if nothing is. */
 static const char *complaint(u32 at, u32 len)
 {
 	u32 end = at + len;
@@ -124,7 +124,7 @@ static void check(struct kunit *test, u32 at, u32 len, u32 first, u32 second)
 			   second, what);
 }
 
-/* RFC 5041 section 5.3: where memory begins and ends is the peer's choice. */
+/* RFC 5041 section 5.3: the peer chooses where memory begins and ends. */
 static void every_place(struct kunit *test)
 {
 	u32 at, len;
@@ -156,7 +156,7 @@ static void long_parts(struct kunit *test)
 				check(test, at, 140, first, second);
 }
 
-/* A second piece begins where the first is through, as the next entry of a list does. */
+/* A second piece begins where the first one ends, as with the next entry of a list. */
 static void piece_after_piece(struct kunit *test)
 {
 	struct ddp_place p;

@@ -125,7 +125,7 @@ static void check_round_trip(struct kunit *test, enum wire_err err, u8 opcode)
 		KUNIT_ASSERT_NOT_NULL(test, exact);
 		memcpy(exact + 1, buf, cut);
 		KUNIT_EXPECT_FALSE(test, rdmap_term_parse(&back, exact + 1, cut));
-		/* Of the headers only whole ones count. */
+		/* Only whole headers count. */
 		KUNIT_EXPECT_FALSE(test, back.has_rdmap);
 		KUNIT_EXPECT_EQ(test, back.has_ddp, shows_read && cut >= 4 + 2 + 18);
 		KUNIT_EXPECT_EQ(test, back.hdr_len, back.has_ddp ? 18 : 0);
@@ -150,7 +150,7 @@ static void every_error(struct kunit *test)
 			check_round_trip(test, err, opcodes[i]);
 }
 
-/* Headers that are not wholly there stay out */
+/* Headers that are incomplete are left out */
 static void partial_headers(struct kunit *test)
 {
 	u8 hdr[DDP_HDR_MAX];
@@ -172,7 +172,7 @@ static void partial_headers(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, term.has_ddp || term.has_len);
 }
 
-/* What other ends may send: each combination of M, D, R; reserved bits set */
+/* Terminates that other ends may send: each combination of M, D, R; reserved bits set */
 static void flag_combinations(struct kunit *test)
 {
 	u8 buf[64], back[64];
@@ -199,7 +199,7 @@ static void flag_combinations(struct kunit *test)
 			if (d && !t)
 				KUNIT_EXPECT_EQ(test, msn, 0x01020304u);
 			KUNIT_EXPECT_EQ(test, term.etype << 8 | term.code, 0x206);
-			/* and as we would say it, reserved bits clear */
+			/* and as we would build it, reserved bits clear */
 			put_unaligned_be32(0x02060000 | flags << 13, buf);
 			KUNIT_EXPECT_EQ(test, rdmap_term_build(&term, back), need);
 			KUNIT_EXPECT_EQ(test, memcmp(back, buf, need), 0);
@@ -207,7 +207,7 @@ static void flag_combinations(struct kunit *test)
 	}
 }
 
-/* Which Terminates are about a Read of ours: by what they show, else by the error */
+/* Is a Terminate about a Read of ours? Its headers say so, or else its error. */
 static void about_reads(struct kunit *test)
 {
 	static const struct {

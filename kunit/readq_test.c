@@ -58,8 +58,8 @@ static void outbound(struct kunit *test)
 }
 
 /*
- * The peer may have IRD outstanding and no more (P2P-50, RFC 5040 section 6.1). They are answered
- * in their order.
+ * The peer may have IRD Reads outstanding and no more (P2P-50, RFC 5040 section 6.1). They are
+ * answered in their order.
  */
 static void inbound(struct kunit *test)
 {
@@ -83,7 +83,7 @@ static void inbound(struct kunit *test)
 	}
 }
 
-/* What is found is what is outstanding: not the MSNs beside, nor those with the same place. */
+/* Exactly the outstanding MSNs are found: none beside them, and none that has the same place. */
 static void expect_window(struct kunit *test, struct rnic_readq *rq, u32 first, u32 num)
 {
 	u32 beside = 2 * rq->out_mask + 2;
@@ -151,7 +151,7 @@ static void none(struct kunit *test)
 	rnic_readq_free(&rq);
 }
 
-/* Freed, it is as one that never was: empty, and may be freed again. */
+/* A freed queue is empty, and may be freed again. */
 static void freed(struct kunit *test)
 {
 	struct rnic_readq rq = new_readq(test, 3, 2);

@@ -48,9 +48,9 @@ static bool ended_at(struct stream *s, u32 i, enum wire_err err)
 }
 
 /*
- * ERR-13, ERR-18, CRC-18, RCV-04: one byte of the third wrong. What is behind it
- * is found by Markers, not through it; the verdict comes in its turn, and what was
- * placed early is not delivered.
+ * ERR-13, ERR-18, CRC-18, RCV-04: one byte of the third FPDU is wrong. Markers find the FPDUs
+ * behind it, its length does not. The error comes in its turn, and FPDUs that were placed early
+ * are not delivered.
  */
 static void crc_errors(struct kunit *test)
 {
@@ -89,7 +89,7 @@ static void bend_markers(struct stream *s, u32 i, u32 flip)
 
 /*
  * ERR-03, ERR-04: every other value of FPDUPTR is a lie. It finds nothing, and is
- * code 3 in its turn, for the CRC shows that the peer said so.
+ * code 3 in its turn, because the CRC shows that the peer sent it so.
  */
 static void lying_markers(struct kunit *test)
 {
@@ -110,8 +110,8 @@ static void lying_markers(struct kunit *test)
 }
 
 /*
- * GAP-14: with the CRC off nothing speaks against a Marker that leads to bytes
- * with a fitting length. But the chain does, in its turn.
+ * GAP-14: with the CRC off nothing refutes a Marker that leads to bytes with a
+ * fitting length, until the chain of lengths does in its turn.
  */
 static void lying_markers_without_crc(struct kunit *test)
 {
@@ -149,9 +149,9 @@ static void loose_markers(struct kunit *test)
 }
 
 /*
- * ERR-04, GAP-13: a whole, valid FPDU inside the ULPDU of another, and the Marker
- * says it is one. It is found early, for nothing tells better; when the gap closes
- * the chain of lengths does, and with a right CRC that is code 3.
+ * ERR-04, GAP-13: the ULPDU of an FPDU has a whole, valid FPDU in it, and a Marker that points
+ * there. The inner one is found early, because nothing shows more. When the gap closes the chain
+ * of lengths does, and with a right CRC that is code 3.
  */
 static void fpdu_in_fpdu(struct kunit *test)
 {
@@ -179,7 +179,7 @@ static void fpdu_in_fpdu(struct kunit *test)
 }
 
 /*
- * The same where only the chain can tell: the FPDU that reaches into the one found
+ * The same if only the chain can tell, because the FPDU that reaches into the one found
  * has no Marker of its own there.
  */
 static void chain_reaches_into_run(struct kunit *test)
@@ -205,7 +205,7 @@ static void chain_reaches_into_run(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ended_at(s, 1, WIRE_MPA_MARKER));
 }
 
-/* The same where the FPDU that reaches too far follows one found early (RCV-05) */
+/* The same if the FPDU that reaches too far follows one found early (RCV-05) */
 static void follower_reaches_into_run(struct kunit *test)
 {
 	struct stream *s = test->priv;
@@ -236,7 +236,7 @@ static void follower_reaches_into_run(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ended_at(s, 2, WIRE_MPA_MARKER));
 }
 
-/* A Marker that leads to what is delivered does not bring it back (RCV-18) */
+/* A Marker that leads to delivered bytes does not bring them back (RCV-18) */
 static void marker_to_the_past(struct kunit *test)
 {
 	struct stream *s = test->priv;
@@ -296,7 +296,7 @@ static void altered_repetition(struct kunit *test)
 }
 
 /*
- * SEC-01: what was found wrong is not checked again, however often it comes; and
+ * SEC-01: bytes that were found wrong are not checked again, however often they come; and
  * Markers that contradict each other cost no CRC.
  */
 static void work_is_bounded(struct kunit *test)
@@ -313,7 +313,7 @@ static void work_is_bounded(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, stream_put(s, i, 300), 300);
 	KUNIT_EXPECT_EQ(test, s->rc.checked, (u64)s->at[6] - s->at[3]);
 
-	/* Nor when what came last ends inside it. */
+	/* Nor if the last piece ends inside it. */
 	six(s, true);
 	s->wire[s->at[3] + 99] ^= 1;
 	KUNIT_EXPECT_GE(test, stream_put(s, s->at[3] + 300, s->at[6] - s->at[3] - 300), 0);
@@ -355,7 +355,7 @@ static void across_gaps(struct kunit *test)
 	}
 }
 
-/* More gaps than entries: refused, to come again; what continues is not */
+/* More gaps than entries: a new gap is refused and has to come again, the rest is taken */
 static void more_gaps_than_room(struct kunit *test)
 {
 	struct stream *s = test->priv;
@@ -396,7 +396,7 @@ static void more_runs_than_room(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stream_complete(s));
 }
 
-/* Beyond the window nothing is taken, of a piece the part before it is (RCV-24) */
+/* Bytes beyond the window are not taken; of a piece across its edge the first part is (RCV-24) */
 static void window(struct kunit *test)
 {
 	struct stream *s = test->priv;

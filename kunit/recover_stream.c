@@ -65,7 +65,7 @@ void stream_fix(struct stream *s, u32 i)
 	model_fix_crc(s->wire + s->at[i], s->at[i + 1] - s->at[i]);
 }
 
-/* The engine says it found an FPDU: one of ours, for the first time, unharmed? */
+/* Is the FPDU that the engine found one of ours, found for the first time, and unharmed? */
 static bool check_found(struct stream *s)
 {
 	const struct mpa_rx *rx = &s->rc.rx;
@@ -103,8 +103,8 @@ static bool has_marker(const struct stream *s, u32 i)
 }
 
 /*
- * Exactly those are to be known that are here whole and are first, have a Marker
- * or follow one that is known; and delivered is what lies before the first gap.
+ * The engine must know exactly the FPDUs that are here whole and are first, have a Marker
+ * or follow a known one. It must have delivered all bytes before the first gap.
  */
 static bool as_foretold(const struct stream *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * A stream of FPDUs by the model, put into wire/recover.c in pieces of any order,
- * and what it has to find: what the two suites of the recovery share.
+ * and the FPDUs that it has to find. Shared by the two suites of the recovery.
  */
 #ifndef _KUNIT_RECOVER_STREAM_H
 #define _KUNIT_RECOVER_STREAM_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* wire/recover.c: what honest segments give, in any order. */
+/* wire/recover.c: segments of an honest sender, in any order. */
 #include <kunit/test.h>
 #include <linux/string.h>
 #include <compat/unaligned.h>

@@ -21,7 +21,7 @@
 /**
  * struct regions - a device's regions and two protection domains
  * @of_dev:	the regions
- * @dma:	what STag 0 stands for
+ * @dma:	the region of STag 0
  * @pd:		of a user
  * @kernel:	of a kernel consumer
  */
@@ -46,7 +46,7 @@ void remove_region(struct kunit *test, struct rnic_mr *mr);
 /* @num blocks of new memory, each byte of which is byte_at() */
 void new_blocks(struct kunit *test, struct bio_vec *blk, u32 num);
 
-/* What the byte number @at of the blocks is */
+/* Byte number @at of the blocks */
 static inline u8 byte_at(u64 at)
 {
 	return at * 7 + 3;

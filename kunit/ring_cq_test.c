@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ring/cq_ring.c: completions for user space, which frees entries and arms the ring without
- * telling, and completions for kernel consumers.
+ * ring/cq_ring.c: completions for user space, which frees entries and arms the ring without a
+ * call, and completions for kernel consumers.
  */
 #include <kunit/test.h>
 #include <linux/limits.h>
@@ -138,7 +138,7 @@ static void user_full_and_wrap(struct kunit *test)
 	}
 }
 
-/* The arming word of user space: what it says, for completions of both kinds, once. */
+/* User space's arming word makes one event, for completions of the kinds that it asks for. */
 static void user_arming(struct kunit *test)
 {
 	static const struct {
@@ -192,7 +192,7 @@ static void user_unread(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, rnic_cq_ring_unread(&ring, age));
 		ring.user[(ring.put - 1 - age) & 3].flags = SIW_WQE_VALID;
 	}
-	/* what is no more in the ring was read */
+	/* a completion that is no longer in the ring was read */
 	KUNIT_EXPECT_FALSE(test, rnic_cq_ring_unread(&ring, 4));
 	KUNIT_EXPECT_FALSE(test, rnic_cq_ring_unread(&ring, U32_MAX));
 	/* kernel functions leave a user's ring alone */
@@ -301,7 +301,7 @@ static void kernel_arming(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rnic_cq_ring_disarm(&ring, false));
 	KUNIT_EXPECT_TRUE(test, rnic_cq_ring_disarm(&ring, true));
 	KUNIT_EXPECT_FALSE(test, rnic_cq_ring_disarm(&ring, true));
-	/* the wider of two askings wins, in either order */
+	/* of two armings the wider one wins, in either order */
 	rnic_cq_ring_arm(&ring, IB_CQ_NEXT_COMP);
 	rnic_cq_ring_arm(&ring, IB_CQ_SOLICITED);
 	KUNIT_EXPECT_TRUE(test, rnic_cq_ring_disarm(&ring, false));

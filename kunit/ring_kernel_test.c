@@ -36,10 +36,10 @@ static int pass(struct kunit *test, const union request *r, struct rnic_wqe *wqe
 	struct rnic_sq sq = new_sq(test, 2);
 	int ret;
 
-	/* what an earlier one left */
+	/* an earlier request left this */
 	memset(sq.kern, 0xff, sizeof(*sq.kern));
 	ret = rnic_sq_push(&sq, &r->wr);
-	/* one that is refused leaves nothing */
+	/* a refused request leaves nothing */
 	KUNIT_EXPECT_EQ(test, rnic_sq_pending(&sq), !ret);
 	KUNIT_EXPECT_EQ(test, rnic_sq_pop(&sq, wqe), !ret);
 	KUNIT_EXPECT_EQ(test, rnic_sq_pop(&sq, wqe), 0);
@@ -73,7 +73,7 @@ static const typeof(known[0]) *find_known(u32 opcode)
 	return NULL;
 }
 
-/* Each operation with each number of SGEs, and those that we do not have. */
+/* Each operation with each number of SGEs, and operations that we do not have. */
 static void operations(struct kunit *test)
 {
 	struct ib_sge sge[7];
@@ -108,7 +108,7 @@ static void operations(struct kunit *test)
 	}
 }
 
-/* What each operation names besides its memory. */
+/* The keys that each operation names besides its memory. */
 static void keys(struct kunit *test)
 {
 	struct ib_sge sge = { .length = 4, .lkey = 5 };

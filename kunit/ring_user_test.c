@@ -84,7 +84,7 @@ static int pop_one_receive(struct kunit *test, const struct siw_rqe *rqe, struct
 	return ret;
 }
 
-/* What holds of each work request that is called valid. */
+/* Is this a work request that may be called valid? */
 static bool is_sane(const struct rnic_wqe *wqe)
 {
 	u64 sum = 0;
@@ -225,7 +225,7 @@ static void lengths(struct kunit *test)
 	memcpy(rqe.sge, sqe.sge, sizeof(rqe.sge));
 	KUNIT_EXPECT_EQ(test, pop_one(test, sqe, &wqe), -EINVAL);
 	KUNIT_EXPECT_EQ(test, pop_one_receive(test, &rqe, &rwqe), -EINVAL);
-	/* one is alone */
+	/* a single one is allowed */
 	sqe.num_sge = 1;
 	KUNIT_EXPECT_EQ(test, pop_one(test, sqe, &wqe), 1);
 	KUNIT_EXPECT_EQ(test, wqe.len, U32_MAX);
@@ -245,7 +245,7 @@ static void inline_data(struct kunit *test)
 		memset(&wqe, 0, sizeof(wqe));
 		KUNIT_EXPECT_EQ(test, pop_one(test, sqe, &wqe), 1);
 		KUNIT_EXPECT_EQ(test, wqe.len, len);
-		/* it is not SGEs, however many user space says there are */
+		/* it is not SGEs, whatever number user space gives */
 		KUNIT_EXPECT_EQ(test, wqe.num_sge, 0);
 		KUNIT_EXPECT_TRUE(test, !memcmp(wqe.inline_data, &sqe.sge[1], len));
 		KUNIT_EXPECT_TRUE(test, len == SIW_MAX_INLINE || !wqe.inline_data[len]);
@@ -259,7 +259,7 @@ static void inline_data(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pop_one(test, sqe, &wqe), -EINVAL);
 }
 
-/* What user space does meanwhile: at the read number @at it replaces the entry. */
+/* User space replaces the entry meanwhile, at the read number @at. */
 static struct {
 	void *entry;
 	const void *instead;
@@ -457,7 +457,7 @@ static void order_and_wrap(struct kunit *test)
 	}
 }
 
-/* While the consumer is at work no doorbell rings; once it was told "empty", one does. */
+/* While the consumer is at work no doorbell rings; once it has found "empty", one does. */
 static void doorbells(struct kunit *test)
 {
 	struct rnic_sq sq = new_sq(test, 4);

@@ -28,7 +28,7 @@ static struct pair new_pair(struct kunit *test)
 	return pair;
 }
 
-/* Pieces of no bytes anywhere, of an STag that there is not, and pieces across blocks. */
+/* Pieces of no bytes anywhere, also of an STag that does not exist, and pieces across blocks. */
 static const struct rnic_sge list[] = {
 	{ .addr = 0, .len = 0, .lkey = 0xbad00 },
 	{ .addr = 5 + 3, .len = 30, .lkey = ONE },
@@ -40,7 +40,7 @@ static const struct rnic_sge list[] = {
 
 #define ALL	75u
 
-/* What the byte number @at of the list is. */
+/* Byte number @at of the list. */
 static u8 listed(u32 at)
 {
 	if (at < 30)
@@ -149,7 +149,7 @@ static void end_of_list(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rnic_sgl_check(&pair.mem, &sgl, 0), RNIC_MR_OK);
 }
 
-/* A region that goes in the middle of a message: what is before it is copied, no more. */
+/* A region goes in the middle of a message: the bytes before it are copied, and no more. */
 static void region_goes(struct kunit *test)
 {
 	struct pair pair = new_pair(test);

@@ -7,7 +7,7 @@
 #include "suites.h"
 #include "vectors.h"
 
-/* NEG-02, NEG-03, HIST-18: by number, as the printed strings differ (HIST-19) */
+/* NEG-02, NEG-03, HIST-18: by number, because the printed strings differ (HIST-19) */
 static const u8 key_bytes[MPA_KINDS][16] = {
 	{ 0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
 	  0x65, 0x71, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65 },

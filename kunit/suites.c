@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Hands the suites to KUnit: by its macro where the kernel has KUnit; by hand
- * where kunit.ko was built outside it, as that one has no module notifier; and
+ * where kunit.ko was built outside it, because that one has no module notifier; and
  * in user space to kunit/user/run.c.
  */
 #include <kunit/test.h>

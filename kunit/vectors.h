@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Wire bytes to hold the engine to. Ids are those of the requirement ledger,
- * appendices B (FPDUs) and C (startup frames); "printed" ones stand in a draft.
+ * Wire bytes to compare the engine with. Ids are those of the requirement ledger,
+ * appendices B (FPDUs) and C (startup frames); a draft has the "printed" ones.
  */
 #ifndef _KUNIT_VECTORS_H
 #define _KUNIT_VECTORS_H
 
 #include <linux/types.h>
 
-/* What the ULPDU holds. */
+/* The contents of the ULPDU. */
 enum fill {
 	FILL_PATTERN,		/* byte i is i mod 256 */
 	FILL_ZERO,
@@ -142,7 +142,7 @@ enum {
 	RTR_READ = 4,
 };
 
-/* Ledger appendix C: what stands behind the key. */
+/* Ledger appendix C: the bytes behind the key. */
 static const struct frame_vector frame_vectors[] __maybe_unused = {
 	{ "F1", false, true, 20, FPDU(0x40, 1, 0, 0),
 	  { .crc = true, .rev = 1 } },

@@ -2,16 +2,16 @@
 /*
  * libFuzzer: recovery of FPDUs from segments of a stranger, in any order.
  *
- * Input: four bytes (what is asked for and made right, start position, room,
+ * Input: four bytes (settings and repairs, start position, room,
  * number of segments), four bytes for each segment (offset, length, whether its
- * bytes are altered), then the stream. Behind the segments the stream comes once
+ * bytes are altered), then the stream. After the segments the stream comes once
  * more in order, as from a sender that repeats.
  *
- * What must hold: an FPDU is found once, of bytes that arrived, with a right CRC,
- * and overlaps no other; the bytes that came first count; what is delivered is
- * what mpa_rx_feed() finds in the ordered stream, and an error is its error, but
- * for an FPDU too large for the room or in the way of one found early; and the work
- * is in proportion to what came.
+ * Rules: an FPDU is found once, from bytes that arrived, with a right CRC, and
+ * overlaps no other. The bytes that came first count. The delivered FPDUs are those
+ * that mpa_rx_feed() finds in the ordered stream, and an error is its error, except
+ * for an FPDU too large for the room or in the way of one found early. The work
+ * is in proportion to the bytes that came.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static struct fuzz {
 	u32 next;		/* delivered, from @pos */
 	u64 put;		/* bytes of all segments */
 	u8 sent[STREAM_MAX];
-	u8 first[STREAM_MAX];	/* what came first */
+	u8 first[STREAM_MAX];	/* the bytes that came first */
 	bool have[STREAM_MAX];
 	bool found[STREAM_MAX];
 	struct mpa_recover rc;
@@ -145,7 +145,7 @@ static void segments(const u8 *op, u32 n)
 	}
 }
 
-/* A sender that repeats what is not acknowledged gets everything through. */
+/* A sender that repeats unacknowledged bytes gets everything through. */
 static void repeat(void)
 {
 	u32 before;
@@ -157,7 +157,7 @@ static void repeat(void)
 	} while (f.next != before);
 }
 
-/* FPDUs found early reach into what is claimed at the delivery point. */
+/* Are FPDUs that were found early in the @size bytes at the delivery point? */
 static bool in_the_way(u32 size)
 {
 	return memchr(f.found + f.next, true, size < f.len - f.next ? size : f.len - f.next);

@@ -3,9 +3,9 @@
  * libFuzzer: the receiver and the header parsers on bytes of a stranger.
  *
  * Input: two bytes (Markers, CRC, where the CRC is repaired; start position),
- * a seed for the pieces, then the stream. What must hold: the verdict does not
- * depend on the pieces, nothing beyond them is read, spans stay in the FPDU, and what
- * is taken has a right length, CRC and Markers.
+ * a seed for the pieces, then the stream. Rules: the verdict does not
+ * depend on the pieces, nothing beyond them is read, spans stay in the FPDU, and an
+ * FPDU that is taken has a right length, CRC and Markers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static void walk(const struct mpa_rx *rx, const u8 *fpdu)
 	(void)sum;
 }
 
-/* What the receiver took has a length, a CRC and Markers that are right. */
+/* The FPDU that the receiver took has a length, a CRC and Markers that are right. */
 static void proper(const struct mpa_rx *rx, const u8 *fpdu)
 {
 	u32 lead = rx->markers && !(rx->pos % MPA_MARKER_SPACING) ? MPA_MARKER_SIZE : 0;
@@ -102,7 +102,7 @@ static void repair(const struct input *in, u32 pos, u32 at)
 				   in->stream + at + size - MPA_CRC_SIZE);
 }
 
-/* All at once; where it ended and why. */
+/* Feeds all at once, and notes where it ended and why. */
 static enum wire_err whole(const struct input *in, u32 *fpdus)
 {
 	struct mpa_rx rx;

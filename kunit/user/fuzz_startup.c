@@ -3,9 +3,9 @@
  * libFuzzer: startup frames of a stranger, in both roles, and any events for the
  * machine.
  *
- * Input: five bytes (kind and settings, RTR, depths), then the frame. What must
- * hold: nothing beyond the frame is read, what is refused at a prefix stays
- * refused, what parses builds again, and depths fit after a Reply of ours.
+ * Input: five bytes (kind and settings, RTR, depths), then the frame. Rules:
+ * nothing beyond the frame is read, a frame refused at a prefix stays
+ * refused, a frame that parses can be built again, and depths fit after a Reply of ours.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* User space: there are no softirqs, only the count of those who keep them off. */
+/* User space: there are no softirqs, only a count of the calls that keep them off. */
 #ifndef _SHIM_LINUX_BOTTOM_HALF_H
 #define _SHIM_LINUX_BOTTOM_HALF_H
 

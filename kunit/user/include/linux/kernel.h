@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* User space: what most headers of the kernel bring along. */
+/* User space: definitions that most headers of the kernel bring along. */
 #include <errno.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>

@@ -2,7 +2,7 @@
 #ifndef _SHIM_LINUX_LOG2_H
 #define _SHIM_LINUX_LOG2_H
 
-/* Of 0 it is undefined, as the kernel's. */
+/* It is undefined for 0, as the kernel's. */
 static inline unsigned long roundup_pow_of_two(unsigned long n)
 {
 	unsigned long size = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* User space: a page is its address. The first of all is not mapped, each other is. */
+/* User space: a page is its address. Only the page at address 0 is not mapped. */
 #ifndef _SHIM_LINUX_MM_H
 #define _SHIM_LINUX_MM_H
 
