@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # count-guest.sh DRIVER MODULE.KO ROWS...: (in a guest of vm/run.sh -i, where an
-# instruction takes 8 ns) what a message costs both ends together.
-# Prints "@ ROW INSTRUCTIONS". A ROW is OP:SIZE:FEW:MANY; the cost is that of the
-# messages by which a run of MANY exceeds one of FEW, so starting and ending cancel. That
+# instruction takes 8 ns) the instructions that a message costs both ends together.
+# Prints "@ ROW INSTRUCTIONS". A ROW is OP:SIZE:FEW:MANY. The cost is that of the
+# messages by which a run of MANY exceeds one of FEW, so starting and ending cancel. The cost
 # of a latency is the median of MANY round trips.
 # With POLL, programs poll.
-# With MARK, a program, that is run before, between and after the runs of FEW and of MANY,
-# whatever the row; and the kernel's symbols are left in /out (profile.sh).
+# MARK is a program that is run before, between and after the runs of FEW and of MANY,
+# whatever the row; the kernel's symbols are then left in /out (profile.sh).
 # shellcheck disable=SC2034,SC2153 # shared with the scenarios' lib.sh
 set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -36,7 +36,7 @@ once() {
 		serve server b iperf3 -s -1 -p "$PORT"
 		run client a iperf3 -c "$B4" -p "$PORT" -n $((size * n)) -l "$size"
 		;;
-	connect)	# from nothing to nothing; the server never ends
+	connect)	# made and ended; the server never ends
 		serve server b cmtime -b "$B4" -p "$PORT" -c "$n"
 		run client a cmtime -s "$B4" -p "$PORT" -c "$n"
 		stop server
@@ -61,8 +61,9 @@ once() {
 	echo $(($(busy) - before))
 }
 
-# trip OP SIZE N: instructions a round trip. By the clock, for ib_read_lat's server polls
-# all the time: who polls less would have to count more of that.
+# trip OP SIZE N: instructions a round trip. They are measured by the clock, because
+# ib_read_lat's server polls all the time, and a driver on which it polls less would have to
+# count more of that.
 trip() {
 	once "$1" "$2" "$3" > /dev/null || return 1
 	awk -v size="$2" -v times="$([ "$1" = read_lat ] && echo 1 || echo 2)" '
@@ -70,7 +71,7 @@ trip() {
 		END { if (!value) exit 1; printf "%.0f\n", value }' "$WORK/client.log"
 }
 
-# cost OP SIZE FEW MANY: instructions a message; the first run only warms up
+# cost OP SIZE FEW MANY: instructions a message. The first run only warms up.
 cost() {
 	local low high
 	[[ $1 != *_lat ]] || [ -n "${MARK:-}" ] || { trip "$1" "$2" "$4"; return; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# count.sh: instructions a message, kernel and user space of both ends together, for
-# our device, siw, rxe and plain TCP, in guests whose clock counts instructions. So it
-# repeats within a few per cent on a machine that does other things too.
+# count.sh: counts the instructions of a message, in kernel and user space of both ends
+# together, for our device, siw, rxe and plain TCP, in guests whose clock counts instructions. So
+# the result is the same within a few per cent on a machine that does other things, too.
 # Documentation/benchmarks.rst.
 #
 # From the environment: COUNT_ROWS (see below; OP:SIZE:FEW:MANY), WHO (mpa siw; also
@@ -21,8 +21,8 @@ OUT=${OUT:-$TOP/bench}
 mkdir -p "$OUT"
 results=$OUT/count.csv
 
-# A guest that measures TCP in its 64 KiB writes beside the rows of a driver; but for
-# rxe, whose path is laid differently
+# One guest for a driver. Beside the rows of the driver it measures TCP in writes of 64 KiB,
+# except for rxe, whose path is different.
 measure() {
 	local ko mark row value rows="tcp:65536:200:1200 $COUNT_ROWS"
 	[ "$1" != rxe ] || rows=$COUNT_ROWS

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * crc: what one pass of the kernel's CRC32C costs here. Prints 10^6 bytes a second
+ * crc: the speed of one pass of the kernel's CRC32C. Prints 10^6 bytes a second
  * of processor time: the best of ROUNDS rounds over the same 64 KiB.
  *
- * The kernel does it for us by way of AF_ALG. It takes the pages by reference, so
- * beside the pass there is a system call for each 64 KiB and nothing else.
+ * AF_ALG lets the kernel do the pass for us. It takes the pages by reference, so
+ * beside the pass there is only a system call for each 64 KiB.
  */
 #include <linux/if_alg.h>
 #include <stdint.h>
@@ -53,7 +53,7 @@ static int open_crc(void)
 	return fd;
 }
 
-/* The CRC of the same block, some times in a row. */
+/* The CRC of several copies of the same block. */
 static uint32_t pass(int fd, const void *block, size_t length, int times)
 {
 	uint8_t sum[4];

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # growth-guest.sh DRIVER MODULE.KO ROWS...: (in a guest of vm/run.sh -i, where an
-# instruction takes 8 ns) what an operation costs with more and more of something.
-# A ROW is MODE:OP:SIZE:FEW:MANY:COUNT,COUNT... (load.c). Prints "@ ROW COUNT
-# INSTRUCTIONS" for each COUNT, and "@ ROW - failed" where not all could be measured.
+# instruction takes 8 ns) the cost of an operation with a growing number of connections, regions
+# or requests. A ROW is MODE:OP:SIZE:FEW:MANY:COUNT,COUNT... (load.c). Prints "@ ROW COUNT
+# INSTRUCTIONS" for each COUNT, and "@ ROW - failed" if not all could be measured.
 # shellcheck disable=SC2034,SC2153 # shared with the scenarios' lib.sh
 set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -16,7 +16,7 @@ WORK=$STATE
 # shellcheck source=scripts/bench/path.sh
 . "$TOP/scripts/bench/path.sh"
 
-# grow ROW: the lines as they come; pipefail makes load's end ours
+# grow ROW: prints the lines as they come. With pipefail a failure of load is a failure here.
 grow() {
 	local mode op size few many counts
 	IFS=: read -r mode op size few many counts <<< "$1"

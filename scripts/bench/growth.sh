@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # growth.sh: does the cost of an operation grow with the number of connections, of
-# memory regions, of outstanding requests? Instructions, kernel and user space of
+# memory regions, of outstanding requests? It counts the instructions in kernel and user space of
 # both ends together, in a guest whose clock counts them. Documentation/benchmarks.rst.
 #
 # From the environment: WHO (mpa; also siw, rxe), GROWTH_ROWS (see below;
-# MODE:OP:SIZE:FEW:MANY:COUNT,COUNT...), GROWTH_LIMIT (1.5), OUT (bench). Fails when
-# something could not be measured, and when for our device any count costs more than
-# GROWTH_LIMIT times the first.
+# MODE:OP:SIZE:FEW:MANY:COUNT,COUNT...), GROWTH_LIMIT (1.5), OUT (bench). Fails if
+# something could not be measured, or if a count costs our device more than
+# GROWTH_LIMIT times as much as the first.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -15,7 +15,7 @@ WHO=${WHO:-mpa}
 # shellcheck source=scripts/bench/lib.sh
 . "$TOP/scripts/bench/lib.sh"
 
-# Writes on one connection are a stream, and share segments (hold.c): no measure for others.
+# Writes on one connection share segments (pace.c), so they are not compared with several.
 connections=1,10,100,1000
 regions=1,100,10000,100000
 outstanding=1,4,16,64

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# guest.sh DRIVER MODULE.KO [sweep]: (in a guest, or on a real machine with HOST) measures what
-# plan DRIVER names, and sweep DRIVER if that is asked for, in one boot. Prints "@ ROW VALUE" for each,
-# VALUE "failed" where there is none, and after that why; and "% ROW PERCENT VALUE"
-# for the distribution of a latency. The hosts and the cable are those of the
-# end-to-end scenarios.
+# guest.sh DRIVER MODULE.KO [sweep]: (in a guest, or on a real machine with HOST) measures the
+# rows of plan DRIVER, and those of sweep DRIVER if that is asked for, in one boot. Prints
+# "@ ROW VALUE" for each; if a row cannot be measured VALUE is "failed", and the reason follows.
+# Prints "% ROW PERCENT VALUE" for the distribution of a latency. The hosts and the cable are
+# those of the end-to-end scenarios.
 # shellcheck disable=SC2034,SC2153,SC2154 # shared with the scenarios' lib.sh
 set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -23,7 +23,7 @@ path=path.sh
 . "$TOP/scripts/bench/$path"
 LIMIT=$((WINDOW + 20))
 
-# pair SERVER-COMMAND -- CLIENT-COMMAND: both have to end well
+# pair SERVER-COMMAND -- CLIENT-COMMAND: both have to end with status 0
 pair() {
 	local command=()
 	while [ "$1" != -- ]; do
@@ -36,7 +36,7 @@ pair() {
 	reap server
 }
 
-# Before anything is timed: warm caches, and every byte compared.
+# Runs before anything is timed: it warms caches, and compares every byte.
 warm_up() {
 	local args=(-V -C 5 -S 64000 -a "$address" -p "$PORT")
 	pair rping -s "${args[@]}" -- rping -c "${args[@]}"
@@ -57,8 +57,8 @@ column() {
 }
 
 # count OP SIZE SECONDS OPTIONS...: sets COUNT, the messages finished in a window.
-# perftest's own rate is not used: it looks for its clock while the queue still
-# drains, and often finds none. In its duration mode the kernel's timer bounds
+# perftest's own rate is not used, because perftest looks for its clock while the queue
+# still drains, and often finds none. In its duration mode the kernel's timer bounds
 # the window instead.
 count() {
 	local op=$1 size=$2 window=$3
@@ -77,7 +77,7 @@ bandwidth() {
 		'BEGIN { printf "%.2f\n", bytes / window / 1e6 }'
 }
 
-# message_rate OP SIZE QUEUE-PAIRS. With several, perftest has its 128 for each.
+# message_rate OP SIZE QUEUE-PAIRS. With several queue pairs perftest has its 128 for each.
 message_rate() {
 	local more=()
 	[ "$3" = 1 ] || more=(-q "$3")
@@ -85,7 +85,7 @@ message_rate() {
 	echo "$COUNT"
 }
 
-# percentiles FILE: of numbers, "PERCENT VALUE" a line. The nearest rank.
+# percentiles FILE: prints "PERCENT VALUE" lines for the numbers in it, by the nearest rank
 percentiles() {
 	sort -n "$1" | awk '
 		{ value[NR] = $1 }
@@ -99,8 +99,8 @@ percentiles() {
 		}'
 }
 
-# The median; half a round trip but for read. Events where the program has them.
-# -H prints every value, "NUMBER, US" a line.
+# The median of half a round trip, or of a whole one for read. It uses events if the program has
+# them. -H prints every value, "NUMBER, US" a line.
 latency() {
 	local op=$1 size=$2 events=-e
 	[ "$op" != write ] || events=''
@@ -110,7 +110,7 @@ latency() {
 	sed -nE 's/^[0-9]+, ([0-9.]+)$/\1/p' "$WORK/client.log" > "$WORK/values"
 }
 
-# tcp_stream SIZE: of a write; "-" leaves it to iperf3 (128 KiB)
+# tcp_stream SIZE: the rate of writes of that size; "-" leaves the size to iperf3 (128 KiB)
 tcp_stream() {
 	local window=$WINDOW length=()
 	[ "$1" = - ] || window=1 length=(-l "$1")
@@ -137,7 +137,7 @@ string_moves() {
 	fi
 }
 
-# Which of the kernel's it is
+# The implementation of CRC32C that the kernel has chosen
 crc_driver() {
 	awk '$1 == "name" { ours = $3 == "crc32c" }
 		ours && $1 == "driver" { driver = $3 }
@@ -145,15 +145,15 @@ crc_driver() {
 		END { print "CRC32C by " chosen }' /proc/crypto
 }
 
-# Kernels of 2026 keep programs from the CRC by default. This is our own guest's.
+# Kernels of 2026 do not let programs use the CRC by default. Our own guest may change that.
 crc_pass() {
 	local restrict=/proc/sys/crypto/af_alg_restrict
 	[ -n "${HOST:-}" ] || [ ! -e $restrict ] || echo 0 > $restrict
 	"$PROGRAMS/crc" 2> "$WORK/client.log" || fail "no CRC32C of the kernel's"
 }
 
-# TCP and one pass of CRC32C a side: the two sides work at the same time, so to the
-# time TCP takes for a byte that of one pass is added.
+# TCP and one pass of CRC32C on each side. The two sides work at the same time, so the
+# time of one pass is added to the time that TCP takes for a byte.
 tcp_with_crc() {
 	awk -v tcp="$(cat "$STATE/stream")" -v crc="$(cat "$STATE/crc32c")" 'BEGIN {
 		if (!tcp || !crc)
@@ -162,8 +162,8 @@ tcp_with_crc() {
 	}' || fail "TCP's rate or that of the CRC is not known"
 }
 
-# The median of half a round trip, as perftest gives it. Both ends on one processor:
-# across two it is the time the host takes to wake a virtual one. The server
+# The median of half a round trip, as perftest prints it. Both ends run on one processor, because
+# with two the result is the time in which the host wakes a virtual one. The server
 # never ends.
 tcp_latency() {
 	serve server "$server_ns" timeout -k 1 "$LIMIT" taskset 1 \
@@ -177,8 +177,8 @@ tcp_latency() {
 	awk -F ', *' '$1 ~ /^[0-9]+$/ { print $4 }' "$WORK/trips" > "$WORK/values"
 }
 
-# Sets MS, from the first rdma_connect to the last that stands. The server never ends.
-# cmtime goes on without the ones that fail, and is the faster.
+# Sets MS, the time from the first rdma_connect to the last established connection. The server
+# never ends. cmtime goes on without connections that fail, and is then faster.
 connect_time() {
 	new_port
 	serve server "$server_ns" timeout -k 1 "$LIMIT" cmtime -b "$address" -p "$PORT" -c "$1"
@@ -204,7 +204,7 @@ connect_rate() {
 		awk -v n="$1" 'NR == 3 { printf "%.0f\n", n / $1 * 1000 }'
 }
 
-# KiB of the kernel's memory that a connection costs that does nothing, both ends
+# KiB of kernel memory of an idle connection, both ends together
 idle_memory() {
 	timeout -k 1 $((LIMIT + 60)) "$PROGRAMS/load" idle 100 500 > "$WORK/client.log" 2>&1 ||
 		fail "exit status $? of load"
@@ -214,7 +214,7 @@ idle_memory() {
 		"$WORK/client.log" || fail "load gave no figures"
 }
 
-# measure CRC TEST SIZE: prints the value; fails with what is wrong on stdout
+# measure CRC TEST SIZE: prints the value; if it fails it prints the reason
 measure() {
 	trap 'kill "${PIDS[@]}" 2> /dev/null || :' EXIT
 	case $1:$2 in
@@ -242,7 +242,7 @@ explain() {
 	done
 }
 
-# Without data that arrives whole there is nothing worth timing.
+# It is not worth timing data that does not arrive whole.
 prepare() {
 	local out
 	use_path "$1"
@@ -255,9 +255,9 @@ prepare() {
 	fi
 }
 
-# attempt CRC TEST SIZE: sets VALUE. Two accidents mean that nothing was measured, and
-# are no fault of the driver's: perftest's second connection may come before siw
-# listens for it, and perftest may not find its clock. Then we try again.
+# attempt CRC TEST SIZE: sets VALUE. It tries again after two accidents, which are no fault of
+# the driver: perftest's second connection may come before siw listens for it, and perftest may
+# not find its clock.
 attempt() {
 	local try retry='Connection refused|Failed to connect RDMA CM events|no clock'
 	for try in 1 2 3; do

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034 # what the measurements use
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # The path of the benchmarks between two real machines: this one, a, and $HOST, b, by ssh. To
-# be sourced in place of path.sh, with RDMA_TYPE and HOST set. On each the driver is
-# installed, and the interface of the path has no RDMA device: we make one, and take it away.
+# be sourced in place of path.sh, with RDMA_TYPE and HOST set. The driver must be installed on
+# both, and the interface of the path must have no RDMA device, because we make one and delete it.
 
 export HOST STATE
 INTO=("$TOP/scripts/bench/on.sh") LIMITED=(in_time)
@@ -16,7 +16,7 @@ die_on() {
 	exit 1
 }
 
-# theirs COMMAND...: on the other host; its terminal ends lines with a CR, too
+# theirs COMMAND...: runs it on the other host, whose terminal also ends lines with a CR
 theirs() { b "$@" < /dev/null | tr -d '\r'; }
 
 # Its address: PEER_ADDRESS, or that of its name
@@ -25,7 +25,7 @@ find_address() {
 	[ -n "$address" ] || die_on "no address for ${HOST#*@}; name one: PEER_ADDRESS=192.0.2.2"
 }
 
-# word NAME LINE: the word behind this one
+# word NAME LINE: the word after NAME in the line
 word() { sed -n "s/.*\<$1 \([^ ]*\).*/\1/p" <<< "$2"; }
 
 # The interface at each end, by the route to the other

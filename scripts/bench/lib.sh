@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# What is measured, for the host that asks and for the guest that does it.
+# The list of measurements, for the host that starts them and for the guest that does them.
 # To be sourced.
 #
 # A row is "MTU WHO CRC TEST SIZE UNIT". WHO is tcp, siw, rxe or mpa; TCP is
@@ -14,7 +14,7 @@ SWEEP=${SWEEP:-64 256 1024 4096 16384 65536 262144 1048576}
 WINDOW=${WINDOW:-2}
 CONNECTIONS=60		# made by cmtime; siw does not make 100 at once
 
-# crc_of DRIVER: the state in which it is compared. rxe cannot do without its ICRC.
+# crc_of DRIVER: the state of the CRC for comparisons. rxe cannot do without its ICRC.
 crc_of() {
 	case $1 in
 	rxe) echo on ;;
@@ -43,7 +43,7 @@ rate_rows() {		# MTU DRIVER CRC
 	done
 }
 
-# Latencies go last: siw is at its weakest there. The smallest size is theirs.
+# Latencies go last, because siw is at its weakest there. They use the smallest size.
 latency_rows() {	# MTU DRIVER CRC
 	local op
 	for op in read send write; do
@@ -51,13 +51,13 @@ latency_rows() {	# MTU DRIVER CRC
 	done
 }
 
-# What does not depend on the size of a message
+# Measurements that do not depend on the size of a message
 connection_rows() {	# MTU DRIVER CRC
 	echo "$1 $2 $3 connect $CONNECTIONS conn/s"
 	[ -n "${HOST:-}" ] || echo "$1 $2 $3 idle - KiB"
 }
 
-# Small messages cost no CRC that a latency would show.
+# Latencies are measured without the CRC, because that of a small message does not show in them.
 driver_rows() {		# MTU DRIVER
 	local crc
 	crc=$(crc_of "$2")
@@ -92,7 +92,7 @@ plan() {
 	done
 }
 
-# sweep DRIVER: the points of the pictures that plan has not, once
+# sweep DRIVER: the points of the pictures that plan does not have, each measured once
 sweep() {
 	local mtu op size
 	[ "$SWEEP" != 0 ] || return 0
@@ -107,7 +107,7 @@ sweep() {
 	done
 }
 
-# module_of DRIVER: (on the host) builds it and says what the guest is to load
+# module_of DRIVER: (on the host) builds it and prints what the guest has to load
 module_of() {
 	[ -z "${HOST:-}" ] || return 0 # it is installed
 	case $1:${NATIVE:-} in

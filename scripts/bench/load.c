@@ -3,20 +3,20 @@
  * load MODE OP SIZE FEW MANY COUNT...
  * load idle COUNT...
  *
- * What an operation costs when there is more and more of something. COUNTs rise;
- * MODE says of what there are so many:
+ * Measures the cost of an operation with a growing number of something. COUNTs rise;
+ * MODE says what is counted:
  *
  *   connections  connections, used in turn, one request outstanding in all
  *   regions      memory regions on each side, used in turn
  *   outstanding  requests under way on one connection
  *   moderated    requests to each completion that is asked for, 64 under way
  *
- * OP is send, write or read, of SIZE bytes. For each COUNT one line, "COUNT NS":
- * time of the processors that was not idle, kernel and user space of both ends, for
- * a message. It is that of the messages by which a run of MANY exceeds one of FEW,
+ * OP is send, write or read, of SIZE bytes. For each COUNT it prints a line, "COUNT NS":
+ * the time for a message in which the processors were not idle, in kernel and user space of
+ * both ends. It is that of the messages by which a run of MANY exceeds one of FEW,
  * so beginning and ending cancel. A clock that counts instructions makes it exact.
  *
- * "idle": connections with nothing to do. For each COUNT, "COUNT KIB SLAB VMALLOC":
+ * "idle" is for connections with nothing to do. For each COUNT, "COUNT KIB SLAB VMALLOC":
  * the kernel's memory, and how much of it is of these kinds.
  *
  * One thread drives both ends: a connects, b listens, each in the network namespace
@@ -143,7 +143,7 @@ static struct rdma_cm_id *wait_event(struct end *e, enum rdma_cm_event_type type
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
-	check(poll(&pfd, 1, WAIT_MS) == 1, "%s: waited in vain for %s", e->name,
+	check(poll(&pfd, 1, WAIT_MS) == 1, "%s: timed out waiting for %s", e->name,
 	      rdma_event_str(type));
 	check(!rdma_get_cm_event(e->events, &event), "get_cm_event: %m");
 	check(event->event == type, "%s: event %s (status %d), expected %s", e->name,
@@ -249,7 +249,7 @@ static void grow_regions(size_t count)
 
 /*
  * A message goes over the next connection, and names regions far from the last. Its
- * wr_id says how many requests it completes, 0 when its completion is not asked for.
+ * wr_id is the number of requests that it completes, 0 if it asks for no completion.
  */
 static void post_one(enum ibv_wr_opcode op, uint64_t number, bool last)
 {
@@ -275,7 +275,7 @@ static void post_one(enum ibv_wr_opcode op, uint64_t number, bool last)
 	check(!ibv_post_send(a.id[number % a.ids]->qp, &wr, &bad), "post_send: %m");
 }
 
-/* Takes what is in the completion queue, and says whether there was any. */
+/* Takes all completions out of the queue. Returns whether there were any. */
 static bool collect(struct end *e)
 {
 	struct ibv_wc wc[16];
@@ -347,7 +347,7 @@ static void run(enum ibv_wr_opcode op, uint64_t count, size_t depth)
 	}
 }
 
-/* A Write is complete before it has arrived; the Send behind it has not overtaken. */
+/* A Write completes before it has arrived. The Send behind it cannot overtake it. */
 static void run_to_end(enum ibv_wr_opcode op, uint64_t count, size_t depth)
 {
 	run(op, count, depth);
@@ -371,7 +371,7 @@ static const char *contents(const char *path)
 	return text;
 }
 
-/* The sum of all numbers that stand behind NAME */
+/* The sum of all numbers after NAME */
 static uint64_t sum_of(const char *text, const char *name)
 {
 	uint64_t sum = 0;
@@ -404,7 +404,7 @@ static uint64_t cost(enum ibv_wr_opcode op, uint64_t count, size_t depth)
 	return busy() - before;
 }
 
-/* The first round compares what arrived. */
+/* The first round compares the data that arrived. */
 static void warm_up(enum ibv_wr_opcode op, uint64_t count, size_t depth)
 {
 	struct end *from = op == IBV_WR_RDMA_READ ? &b : &a;
@@ -436,7 +436,7 @@ static void write_file(const char *path, const char *text)
 	check(file && fputs(text, file) >= 0 && !fclose(file), "%s: %m", path);
 }
 
-/* KiB that are neither free nor a cache's nor a program's */
+/* KiB of memory that is not free, no cache and no program's */
 static int64_t kernel_memory(void)
 {
 	static const char * const others[] = {
@@ -452,11 +452,11 @@ static int64_t kernel_memory(void)
 	kib = sum_of(text, "MemTotal:");
 	for (i = 0; i < ARRAY_SIZE(others); i++)
 		kib -= sum_of(text, others[i]);
-	/* free, too, and kept by a processor: megabytes, of which MemFree does not know */
+	/* Processors also keep free pages, megabytes of them, which MemFree does not count. */
 	return kib - sum_of(contents("/proc/zoneinfo"), " count:") * sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/* When it does not move any more: what ended before us is freed late. */
+/* Waits until the number is stable, because memory of earlier programs is freed late. */
 static int64_t settled_memory(void)
 {
 	const struct timespec pause = { .tv_nsec = 100000000 };

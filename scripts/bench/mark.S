@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* A program that does nothing, at an address that profile.c knows it by. */
+/* A program that does nothing, at an address by which profile.c knows it. */
 	.globl	_start
 _start:
 	xor	%edi, %edi

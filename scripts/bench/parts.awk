@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# parts.awk -v unit=UNIT -v fpdus=N NM profile.csv: in which parts of the kernel and of the
-# driver a message's instructions, or nanoseconds, are. NM is what nm -A says of the driver's
-# objects: a function of the driver is of the part that its file is. What is in line counts
-# with who calls it. N is how many FPDUs a message has.
+# parts.awk -v unit=UNIT -v fpdus=N NM profile.csv: shows the parts of the kernel and of the
+# driver in which a message's instructions, or nanoseconds, are. NM is the output of nm -A for the
+# driver's objects: a function of the driver belongs to the part of its file. Inlined code counts
+# with its caller. N is the number of FPDUs of a message.
 
 # Beginnings of names of the kernel's functions
 BEGIN {
@@ -20,7 +20,7 @@ BEGIN {
 		"futex|clock|time|cpu|preempt|load_avg|runnable|entity|vruntime|idle|signals|smp|ipi"
 }
 
-# part_of NAME: the first that fits
+# part_of NAME: the first pattern that fits
 function part_of(name) {
 	if (name ~ /^\(/)
 		return "~" substr(name, 2, length(name) - 2)
@@ -71,7 +71,7 @@ function line(name, value) {
 	printf "%-36s%12.0f%s\n", name, value, (fpdus > 1 ? sprintf("%12.0f", value / fpdus) : "")
 }
 
-# The largest first, of those that begin as PATTERN says; what is below a hundredth is left out
+# Prints the parts that begin as PATTERN says, the largest first, without those below a hundredth
 function lines(pattern,    best, part) {
 	for (;;) {
 		best = ""

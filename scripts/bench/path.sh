@@ -5,10 +5,10 @@
 
 server_ns=b address=$B4
 
-# rxe of Linux 6.1 has its sockets and routes in the first network namespace only, and so
-# has NVMe. So "a" and "b" are two names for that, and rules lead what is sent from one
-# address to the other over the cable: they come before the table of local addresses, and
-# hold for what begins here, not for what arrives.
+# rxe and NVMe of Linux 6.1 have their sockets and routes in the first network namespace only.
+# So "a" and "b" are two names for that namespace, and rules send packets from one address to
+# the other over the cable. These rules come before the table of local addresses, and hold for
+# packets that begin here, not for those that arrive.
 one_host_cable() {
 	local dev
 	ip netns attach a $$
@@ -36,7 +36,7 @@ one_host_cable() {
 	BATCH
 }
 
-# A listener of rxe has no TCP port. What rdma_cm listens on, it says itself.
+# A listener of rxe has no TCP port, so rdma_cm has to say that it listens.
 rxe_listens() {
 	is_running "$1" || return 0
 	rdma resource show cm_id link mpa1 | grep -q "state LISTEN .*:$2 "
@@ -53,8 +53,8 @@ path_up() {
 	topo_up > "$STATE/topology" 2>&1 || { cat "$STATE/topology"; return 1; }
 }
 
-# use_path MTU: what follows goes over the cable with this MTU; or, to a host's own
-# address, over lo. A device on lo itself would leave siw out: it has no GID there.
+# use_path MTU: everything after it goes over the cable with this MTU; or, to a host's own
+# address, over lo. A device on lo itself would exclude siw, which has no GID there.
 use_path() {
 	[ "$RDMA_TYPE" != rxe ] || ip rule del pref 21 2> /dev/null || :
 	if [ "$1" = lo ]; then

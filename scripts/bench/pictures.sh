@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# pictures.sh DIR: draws what results.csv and latency.csv in DIR have, with gnuplot:
+# pictures.sh DIR: draws the values in DIR/results.csv and latency.csv with gnuplot:
 # for each path, bandwidth-MTU.svg, bandwidth over the size of a message, and
 # latency-MTU.svg, the distribution of the latencies.
 set -euo pipefail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A plugin for qemu: how often was each piece of the guest's kernel executed?
+ * A plugin for qemu that counts how often each piece of the guest's kernel is executed.
  *
  *	qemu-system-x86_64 -plugin profile.so,out=FILE,mark=ADDRESS ...
  *
@@ -32,7 +32,7 @@ struct block {
 	uint64_t done;
 };
 
-/* Code is translated anew from time to time, and gets another block then. */
+/* qemu translates code anew from time to time, and then into another block. */
 #define BLOCKS	(4 << 20)
 
 static struct block *blocks;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# profile.sh: which functions of the kernel the instructions of a message are in, for our
-# device beside siw: those of both ends, counted one by one by a plugin of qemu's. With
-# NATIVE=1 the nanoseconds instead, in a User-mode Linux that perf(1) samples.
+# profile.sh: shows the functions of the kernel in which the instructions of a message are, for
+# our device beside siw. A plugin of qemu counts the instructions of both ends one by one. With
+# NATIVE=1 it shows the nanoseconds instead, in a User-mode Linux that perf(1) samples.
 # Documentation/benchmarks.rst.
 #
 # From the environment: ROW (OP:SIZE:FEW:MANY, as in count.sh), WHO (mpa siw; also rxe),
@@ -26,8 +26,8 @@ unit=instructions
 FPDU=1428		# bytes of payload in one at MTU 1500, about
 FREQUENCY=5000		# samples a second of each processor
 
-# Of the two dumps the first is that of FEW. A function is named by the last symbol at or
-# before a block's address; addresses are of one length, so their order is that of text.
+# The first of the two dumps is that of FEW. The last symbol at or before a block's address names
+# its function. All addresses have one length, so their order is that of text.
 by_function() {		# DIR MESSAGES
 	{
 		awk '$2 ~ /^[tTwW]$/ { print $1, 0, $3, $4 }' "$1/symbols"
@@ -39,8 +39,8 @@ by_function() {		# DIR MESSAGES
 		END { for (name in sum) printf "%s,%.1f\n", name, sum[name] / n }'
 }
 
-# split_samples DIR: count.1 and count.2, what lies between the guest's marks, from perf's
-# samples. Host functions and those of programs are one sum each, behind all others.
+# split_samples DIR: makes count.1 and count.2 from perf's samples between the guest's marks. All
+# functions of the host are one sum, and all those of programs another.
 split_samples() {
 	local dir=$1 marks
 	marks=$(find "$dir" -name 'mark.*' -printf '%T@\n' | sort -n | paste -sd ' ')
@@ -61,7 +61,7 @@ split_samples() {
 			}'
 }
 
-# run_row DIR DRIVER MODULE: has it measured, and leaves symbols, count.1 and count.2 in DIR
+# run_row DIR DRIVER MODULE: measures the row, and leaves symbols, count.1 and count.2 in DIR
 run_row() {
 	local dir=$1 mode=(-i)
 	if [ -n "${NATIVE:-}" ]; then
@@ -96,7 +96,7 @@ profile() {		# DRIVER
 	by_function "$dir" $((many - few)) | sed "s/^/$1,/" >> "$OUT/profile.csv"
 }
 
-# parts: of the messages of our device
+# parts: shows the parts of our device's messages
 parts() {
 	local size
 	IFS=: read -r _ size _ _ <<< "$ROW"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What profile.c uses of qemu's plugin interface, version 1. Debian has no header for it.
+ * The part of qemu's plugin interface, version 1, that profile.c uses. Debian has no header for it.
  */
 #ifndef _QEMU_PLUGIN_H
 #define _QEMU_PLUGIN_H

@@ -9,7 +9,7 @@
 # 1048576; 0 leaves the pictures' points out), WINDOW (2, the seconds a bandwidth is
 # measured), OUT (bench), HOST (between that host and this one, by ssh; hosts.sh), NATIVE (1:
 # in a User-mode Linux, by the processor itself), PUBLISH (1: the table goes to
-# Documentation/benchmarks.rst). Fails only when something could not be measured.
+# Documentation/benchmarks.rst). Fails only if something could not be measured.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -63,7 +63,7 @@ since_start() {
 	printf '%d:%02d' $((SECONDS / 60)) $((SECONDS % 60))
 }
 
-# follow ROUND DRIVER: the guest's lines. It is silent for no longer than any
+# follow ROUND DRIVER: reads the guest's lines. The guest is silent for no longer than any
 # program in it may run, or it takes to boot on a busy machine.
 follow() {
 	local mark rest
@@ -77,8 +77,8 @@ follow() {
 	done
 }
 
-# boot ROUND DRIVER. A guest that dies, or falls silent, leaves rows unmeasured; they
-# show as failed. What only the pictures need is measured once.
+# boot ROUND DRIVER. If a guest dies or falls silent, its other rows stay unmeasured and
+# show as failed. The points for the pictures are measured in the first round only.
 boot() {
 	local round=$1 driver=$2 number=0 expected pid more=()
 	expected=$(plan "$driver" | wc -l)
@@ -97,7 +97,7 @@ boot() {
 	exec 4<&-
 }
 
-# Nobody always goes first.
+# In each round another driver goes first.
 measure_all() {
 	local round i drivers n
 	read -ra drivers <<< "$WHO"
@@ -122,7 +122,7 @@ say_where() {
 		"load of this machine before: $(cut -d ' ' -f 1 /proc/loadavg)"
 }
 
-# make_plan FUNCTION: its rows for all drivers, each with how often it is measured
+# make_plan FUNCTION: its rows for all drivers, each with the number of its measurements
 make_plan() {
 	local who
 	for who in $WHO; do
@@ -131,7 +131,7 @@ make_plan() {
 		END { for (i = 1; i <= n; i++) print row[i], seen[row[i]] }'
 }
 
-# A point that is missing from a picture
+# Counts the points that are missing from the pictures
 count_gaps() {
 	local mtu who crc test size rest gaps=0
 	while read -r mtu who crc test size rest; do
@@ -142,7 +142,7 @@ count_gaps() {
 	[ $gaps = 0 ]
 }
 
-# The table in place of the last one, between two comments that name it.
+# Puts the table between the two comments that name it, in place of the last one
 publish() {
 	local doc=$TOP/Documentation/benchmarks.rst name="make bench"
 	[ -z "${NATIVE:-}" ] || name="make bench-native"

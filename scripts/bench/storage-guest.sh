@@ -3,7 +3,7 @@
 # storage-guest.sh DRIVER MODULE.KO: (in a guest) NVMe over a cable, host and target on this
 # machine, with a RAM disk. DRIVER tcp is the kernel's NVMe over TCP, without RDMA.
 # Prints "@ WHO CRC OP SIZE DEPTH VALUE" for each row of storage.sh: requests a second, or
-# "failed", and after that why.
+# "failed", and then the reason.
 # shellcheck disable=SC2034,SC2153 # shared with the scenarios' lib.sh
 set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -21,7 +21,7 @@ TRANSPORT=rdma
 NVMET=/sys/kernel/config/nvmet
 DISK=/dev/nvme0n1
 
-# put VALUE FILE: no newline, which some of these files take for a part of it
+# put VALUE FILE: without a newline, because some of these files take it for a part of the value
 put() { printf %s "$1" >"$2"; }
 
 links_up() {
@@ -62,7 +62,7 @@ disconnect() {
 	wait_for 10 gone
 }
 
-# Before anything is timed: each block is written, and compared.
+# Runs before anything is timed: it writes each block, and compares it.
 warm_up() {
 	dd if=/dev/urandom of="$WORK/blocks" bs=1M count=16 status=none
 	dd if="$WORK/blocks" of="$DISK" bs=128K oflag=direct status=none
@@ -70,7 +70,7 @@ warm_up() {
 	cmp "$WORK/blocks" "$WORK/back" || fail "what was read is not what was written"
 }
 
-# requests OP SIZE DEPTH: a second. In fio's terse output: of reads, or of writes.
+# requests OP SIZE DEPTH: requests a second, from fio's terse output for reads or writes
 requests() {
 	local op=$1 field=8
 	case $op in
@@ -84,7 +84,7 @@ requests() {
 		END { if (value <= 0) exit 1; print value }' "$WORK/fio" || fail "fio gave no rate"
 }
 
-# run CRC: all rows of one state
+# run_rows CRC: all rows with that setting
 run_rows() {
 	local row op size depth value
 	[ "$TRANSPORT" = tcp ] || set_crc "$1"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# storage.sh: NVMe over our device, siw, rxe and plain TCP: requests a second of a consumer
-# inside the kernel. Documentation/benchmarks.rst.
+# storage.sh: NVMe over our device, siw, rxe and plain TCP: the requests a second that a consumer
+# inside the kernel makes. Documentation/benchmarks.rst.
 #
 # From the environment: ROUNDS (3), WHO (mpa siw rxe tcp), STORAGE_ROWS (OP:SIZE:DEPTH; see
 # below), WINDOW (2 seconds), CABLE (veth; or card, for two network cards), OUT (bench).
@@ -26,7 +26,7 @@ for who in $WHO; do
 	[ "$who" = tcp ] || module[$who]=$(module_of "$who")
 done
 
-# What did not come of a boot is missing, and makes a row "failed".
+# A row that a boot did not print is missing, and shows as "failed".
 boot() {		# ROUND DRIVER
 	local mark rest
 	step "round $1 of $ROUNDS: $2"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # table.awk -v rounds=N PLAN results.csv: medians, spread and ratios.
 #
-# PLAN: the rows, each with how many times it is measured in a round. A row that has
-# no value at all makes the exit status 1. One that has some shows how many of how many.
+# PLAN: the rows, each with the number of its measurements in a round. If a row has no value at
+# all the exit status is 1. If it has some it shows how many of how many.
 
-# Who is measured, how and at what: all that makes values comparable.
+# The key of a row: everything that makes values comparable.
 function key_of(mtu, who, crc, test, size) {
 	return mtu " " who " " crc " " test " " size
 }
@@ -30,12 +30,12 @@ function ratio(mine, other) {
 	return mine && other ? sprintf("%.2f", mine / other) : "-"
 }
 
-# Do its rounds differ by more than a third of the median? Then it says little.
+# Do its rounds differ by more than a third of the median? Then the median says little.
 function restless(key) {
 	return median(key) && values[key, good[key] - 1] - values[key, 0] > median(key) / 3
 }
 
-# The median over TCP's, which has to be one
+# The ratio of the median to TCP's, which must not be restless
 function over_tcp(mine, key) {
 	if (!restless(key))
 		return ratio(mine, median(key))
@@ -43,8 +43,8 @@ function over_tcp(mine, key) {
 	return "?"
 }
 
-# TCP's own figure for the same thing, if there is one: a stream, or one with a pass
-# of CRC32C at each side (crc is "on"), or a round trip
+# TCP's own value for the same thing, if there is one: a stream, a stream with a pass
+# of CRC32C on each side (crc is "on"), or a round trip
 function tcp_key(mtu, crc, test, size) {
 	if (test ~ /latency$/)
 		return crc == "-" ? key_of(mtu, "tcp", crc, "latency", size) : ""
@@ -53,7 +53,7 @@ function tcp_key(mtu, crc, test, size) {
 	return ""
 }
 
-# The median over that of another driver; nothing for what is no driver
+# The ratio of the median to another driver's; none for TCP, which is no driver
 function over(mine, who, other, mtu, crc, test, size) {
 	return who == "tcp" ? "-" : ratio(mine, median(key_of(mtu, other, crc, test, size)))
 }
@@ -66,7 +66,7 @@ function size_name(size) {
 	return size
 }
 
-# Three digits that count
+# Three significant digits
 function figure(value) {
 	return sprintf(value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value)
 }
@@ -106,7 +106,7 @@ function print_mtu(mtu,    i, j, n, part, other) {
 		split(plan[i], part, " ")
 		if (part[1] != mtu || done[plan[i]])
 			continue
-		# those who do the same stand together
+		# rows of the same measurement stand together
 		for (j = i; j <= planned; j++) {
 			split(plan[j], other, " ")
 			if (other[1] != mtu || other[4] != part[4] || other[5] != part[5])
@@ -139,6 +139,6 @@ END {
 			key, figure(values[key, 0]), figure(values[key, good[key] - 1])
 	}
 	if (missing)
-		printf "\n%d rows could not be measured; why stands above, beside the run.\n", missing
+		printf "\n%d rows could not be measured; the reason is above.\n", missing
 	exit missing > 0
 }
