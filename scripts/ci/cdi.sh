@@ -6,8 +6,8 @@
 #   cdi.sh mpa0 > /etc/cdi/mpa0.json
 #   podman run --device rdma-mpa/device=mpa0 --ulimit memlock=-1:-1 ...
 #
-# Whenever the device is made anew, so is the description, because the number of its file
-# /dev/infiniband/uverbsN may be another then.
+# Make the description anew whenever the device is made anew, because the number of its file
+# /dev/infiniband/uverbsN may then be another.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -24,14 +24,14 @@ uverbs_of() {
 	die "$1 has no file in /dev/infiniband: modprobe ib_uverbs"
 }
 
-# node FILE: one for the container, which whoever runs in it may open. A container with a
-# user namespace whose engine copies no mode would get one that only root may open.
+# node FILE: describes a file for the container that every user in it may open. Some engines copy
+# no mode into a container with a user namespace, where then only root could open the file.
 node() {
 	[ -c "$1" ] || die "no $1: $2"
 	printf '{ "path": "%s", "type": "c", "permissions": "rw", "fileMode": %d }' "$1" 0666
 }
 
-[ $# = 1 ] || die "usage: cdi.sh DEVICE, one of those that rdma link show lists"
+[ $# = 1 ] || die "usage: cdi.sh DEVICE, a name that rdma link show lists"
 name=$1
 [ -e "/sys/class/infiniband/$name" ] ||
 	die "there is no RDMA device \"$name\"; rdma link show lists those there are"

@@ -74,9 +74,9 @@ load() {
 	modprobe -a veth ib_uverbs rdma_ucm
 }
 
-# neighbour HOST MAC ADDRESS4 ADDRESS6: of the other, whom the host knows from the start.
+# neighbour HOST MAC ADDRESS4 ADDRESS6: the host knows the other one permanently, because
 # rdma_resolve_addr of 6.1 overlooks an answer to its ARP request that comes as fast as
-# over veth, and waits until its time is up.
+# over veth, and waits for its whole time-out.
 neighbour() {
 	ip -n "rdma-$1" neigh add "$3" lladdr "$2" dev "veth-$1" nud permanent
 	ip -n "rdma-$1" neigh add "$4" lladdr "$2" dev "veth-$1" nud permanent
@@ -103,7 +103,7 @@ hosts() {
 	neighbour b $A_MAC $A4 $A6
 }
 
-# A device begins in the first namespace. Where devices are not shared it has to be moved.
+# A device begins in the first namespace. If devices are not shared it has to be moved.
 device() {
 	on "$1" rdma link add "mpa_$1" type mpa netdev "veth-$1"
 	is_shared || rdma dev set "mpa_$1" netns "rdma-$1"
@@ -111,8 +111,8 @@ device() {
 
 listens() { on b ss -Hltn "sport = :7174" | grep -q .; }
 
-# rping's main thread may close what its other thread reads from, and end with status 255
-# when all is done. So its pings are counted: it prints one after it compared the data.
+# rping's main thread may close the channel from which its other thread reads, and end with status
+# 255 when all is done. So its pings are counted: it prints one after it has compared the data.
 check() {
 	local server status=0 pings
 	step "checking them: rping, from rdma-a to rdma-b"
@@ -160,8 +160,8 @@ up() {
 
 # --- run, logs, down ---
 
-# What the job's own user runs there has the memory that it locks, too. ip netns exec gives
-# a program a /sys of its own, without the cgroups, which podman looks for.
+# The limit of locked memory is lifted for the job's own user, too. ip netns exec gives
+# a program a /sys of its own, without the cgroups that podman looks for.
 run() {
 	local host=${1:-} cgroups=''
 	if [[ $host != [ab] ]] || [ $# -lt 2 ]; then
@@ -179,7 +179,7 @@ run() {
 
 section() { printf '==== %s\n' "$*"; }
 
-# show TEXT COMMAND...: one that fails says so, and is no reason to stop
+# show TEXT COMMAND...: if the command fails it says so, and the others still run
 show() {
 	section "$1"
 	"${@:2}" 2>&1 || :

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""steps.py FILE: the shell of a composite action, or of a workflow's jobs, for bash.
+"""steps.py FILE: prints the shell steps of a composite action, or of a workflow's jobs, for bash.
 
-Checks what a runner wants of the file (that is the syntax test) and prints the steps
-that a run without a failure has. ./rdma_mpa/... is this tree, as the example has it.
+It checks what a runner needs in the file (that is the syntax test) and prints the steps
+of a run without a failure. ./rdma_mpa/... is this tree, as in the example.
 """
 import os
 import sys
@@ -34,7 +34,7 @@ def steps_of(document):
 
 
 def check_use(use):
-    """An action of this tree is there; one of others has a version."""
+    """An action of this tree must exist; another one must have a version."""
     if use.startswith("./"):
         path = os.path.join(TOP, use.removeprefix("./rdma_mpa/"), "action.yml")
         need(use.startswith("./rdma_mpa/") and os.path.exists(path), f"no {use}")
