@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# boot.sh MACHINE: boots what image.sh made, and prints what guest.sh in it reports. The
+# boot.sh MACHINE: boots the machine of image.sh, and prints the reports of guest.sh in it. The
 # machine boots twice, then turns itself off. Its console is MACHINE/console.log.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -9,7 +9,7 @@ set -euo pipefail
 machine=$1
 seconds=${VM_SECONDS:-1500}
 
-# KVM where vm/run.sh has found that it boots a kernel; it says why that must be tried.
+# KVM is used if vm/run.sh has found that it boots a kernel; its comment says why it must try that.
 accel=(-accel 'tcg,thread=multi' -cpu 'max,-erms,-fsrm')
 ! grep -qsx yes "$BUILD/vm/kvm-$(uname -r)"-* || accel=(-accel kvm -cpu host)
 

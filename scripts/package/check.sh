@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# check.sh: builds the packages and looks at what is in them; builds the module out of them
+# check.sh: builds the packages and checks their contents; builds the module from them
 # as DKMS does; then a Debian machine in a VM that has them installed runs guest.sh, reboots,
 # and goes on. Needs root, for image.sh. The last line is "N passed, N failed".
 set -euo pipefail
@@ -12,12 +12,12 @@ OUT=$BUILD/package
 number=0
 passed=0 failed=0
 
-# attempt TEXT COMMAND...: a test; what it prints is its comment when it fails
+# attempt TEXT COMMAND...: a test; its output becomes a comment if it fails
 attempt() {
 	local text=$1 status
 	shift
 	number=$((number + 1))
-	# Not with "||" behind it: set -e would mean nothing in there.
+	# Not with "||" behind it, because set -e would have no effect in there.
 	set +e
 	(set -e; "$@") > "$OUT/log" 2>&1
 	status=$?
@@ -34,7 +34,7 @@ lint_packages() {
 	lintian --allow-root -I --fail-on error,warning,info "$BUILD"/deb/*.changes
 }
 
-# Twice the same: nothing in the packages is of the hour or comes by chance.
+# Builds the packages twice: nothing in them may depend on the time or on chance.
 same_again() {
 	local before after
 	before=$(sha256sum "$BUILD"/deb/*.deb "$BUILD"/deb/*.tar.xz)
@@ -43,12 +43,12 @@ same_again() {
 	diff <(echo "$before") <(echo "$after")
 }
 
-# files_below DIR: what is there, one a line
+# files_below DIR: the files there, one a line
 files_below() {
 	(cd "$1" && find . ! -type d | sort)
 }
 
-# To /usr/src goes what a build reads, and nothing else.
+# The package must have the files in /usr/src that a build reads, and no others.
 dkms_contents() {
 	local dir=$OUT/dkms/usr/src/rdma_mpa-$version size
 	diff <(files_below "$dir") <({
@@ -73,7 +73,7 @@ tools_contents() {
 	find "$OUT/tools/usr/share/doc" -name 'packages.rst*' | grep .
 }
 
-# dkms_build RELEASE KDIR: with what the package put to /usr/src. Nothing is installed.
+# dkms_build RELEASE KDIR: builds from the package's files in /usr/src. Nothing is installed.
 dkms_build() {
 	rm -rf "$OUT/tree"
 	mkdir "$OUT/tree"
@@ -91,7 +91,7 @@ dkms_builds() {
 	find "$OUT/tree" -name 'rdma_mpa.ko*' | grep .
 }
 
-# passes_over RELEASE KDIR: 77 is DKMS's status for a kernel that a module is not meant for
+# passes_over RELEASE KDIR: DKMS must end with 77, its status for a kernel that is excluded
 passes_over() {
 	local status=0
 	dkms_build "$1" "$2" || status=$?
@@ -106,7 +106,7 @@ dkms_older() {
 	passes_over 6.0.0-6-amd64 "$(guest_kdir)"
 }
 
-# A kernel that lacks one of the things it has to be configured with
+# The kernel lacks one option that the module needs
 dkms_without() {
 	local config
 	mkdir -p "$OUT/kdir"
@@ -178,7 +178,7 @@ unpack() {
 test_packages() {
 	echo "TAP version 13"
 	attempt "the packages build" scripts/package/deb.sh
-	attempt "and once more the same" same_again
+	attempt "a second build makes the same packages" same_again
 	attempt "lintian has nothing to say" lint_packages
 	attempt "they can be unpacked" unpack
 	attempt "rdma-mpa-dkms: what a build needs, and no more" dkms_contents

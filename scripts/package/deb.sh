@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# deb.sh: builds the Debian packages, source and binary, in build/deb. Each time from new, in
-# a copy of what the packages are made of. Prints the paths of the binary packages.
+# deb.sh: builds the Debian packages, source and binary, in build/deb. It builds from scratch, in
+# a copy of the files that the packages are made of. Prints the paths of the binary packages.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -13,10 +13,10 @@ OUT=$BUILD/deb
 PARTS=(Kbuild Makefile dkms.conf COPYING README README.rst SECURITY.rst CHANGELOG.rst
 	Documentation include drivers packaging)
 
-# What a build of the module leaves behind is no source.
+# Files that a build of the module leaves behind are no source.
 LEFT_OVER=(--exclude='*.o' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*')
 
-# The archive of the source depends on nothing but the files: not on times, not on who.
+# The archive of the source depends on the files only, not on times and not on the user.
 make_archive() {
 	local epoch
 	epoch=$(dpkg-parsechangelog -l packaging/debian/changelog -S Timestamp)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# guest.sh: what the machine of image.sh runs at each boot: the tests of the installed
-# packages, then a reboot; after it the tests of what has to be there again, and of how
-# packages go. Prints TAP; the number of tests and of failures live on the disk.
+# guest.sh: the machine of image.sh runs this at each boot. After the first boot it tests the
+# installed packages and reboots. After the second it tests what has to be there again, and the
+# removal of packages. Prints TAP; the numbers of tests and of failures are kept on the disk.
 set -uo pipefail
 
 unit=rdma-mpa@eth0.service conf=/etc/rdma-mpa/eth0.conf
@@ -19,18 +19,18 @@ wait_for() {
 	local end=$((SECONDS + 120))
 	until "$@" &> /dev/null; do
 		[ $SECONDS -lt $end ] || {
-			fail "waited in vain for: $*"
+			fail "timed out after 120 s waiting for: $*"
 			return
 		}
 		sleep 0.2
 	done
 }
 
-# attempt FUNCTION TEXT: a test; what it prints is its comment when it fails
+# attempt FUNCTION TEXT: a test; its output becomes a comment if it fails
 attempt() {
 	local status out
 	number=$((number + 1))
-	# Not with "||" behind it: set -e would mean nothing in there.
+	# Not with "||" behind it, because set -e would have no effect in there.
 	out=$(set -e; "$1" 2>&1)
 	status=$?
 	if [ $status = 0 ]; then
@@ -55,7 +55,7 @@ configure() { printf '%s\n' "$@" > "$conf"; }
 
 is_active() { systemctl -q is-active "$1"; }
 
-# Neither active nor on its way, and not failed
+# It neither runs nor is about to, and it has not failed
 has_stopped() { [ "$(systemctl show -P ActiveState "$1")" = inactive ]; }
 
 device_index() { rdma dev show mpa0 | cut -d : -f 1; }

@@ -4,7 +4,7 @@
 # these packages and runs guest.sh when it boots, its kernel (vmlinuz) and its initramfs
 # (initrd). Needs root: the machine is installed in a folder, by chroot.
 #
-# What it has of Debian is fetched with apt from this machine's own sources (350 MB, three
+# The parts of Debian are fetched with apt from this machine's own sources (350 MB, three
 # minutes) and kept in build/package/base-NAME.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -16,13 +16,13 @@ PACKAGES=(systemd-sysv udev dbus kmod iproute2
 	linux-image-amd64 linux-headers-amd64 dkms gcc make libc6-dev
 	rdma-core ibverbs-providers rdmacm-utils)
 
-# sources: lines for sources.list, of Debian's archives that this machine uses
+# sources: lines for sources.list, with the archives of Debian that this machine uses
 sources() {
 	apt-get indextargets --format "deb \$(REPO_URI) \$(CODENAME) \$(COMPONENT)" \
 		'Created-By: Packages' 'Origin: Debian' | grep -E " $SUITE(-[a-z]+)? " | sort -u
 }
 
-# inside DIR COMMAND...: as root of the machine in DIR; what is mounted for it goes with it.
+# inside DIR COMMAND...: runs it as root of the machine in DIR. Its mounts end with it.
 # shellcheck disable=SC2016 # bash in the new mount namespace puts them in
 inside() {
 	unshare --mount --fork -- bash -euc '
@@ -33,7 +33,7 @@ inside() {
 		exec chroot "$@"' bash "$@"
 }
 
-# start_nothing DIR yes|no: whether packages may start their services
+# start_nothing DIR yes|no: forbids packages to start their services, or allows it
 start_nothing() {
 	rm -f "$1/usr/sbin/policy-rc.d"
 	[ "$2" = no ] || {
@@ -65,7 +65,7 @@ make_base() {
 	mv "$OUT/new" "$base"
 }
 
-# As a user would: with what the package manager makes of it.
+# Installs the packages as a user would, with the actions of the package manager.
 install_ours() {
 	local deb
 	rm -f "$root"/var/tmp/*.deb

@@ -23,7 +23,7 @@ wrong=0
 for file in CHANGELOG.rst packaging/{debian/changelog,rdma-mpa.spec,PKGBUILD} "$@"; do
 	version=$(version_in "$file" || true)
 	[ "$version" = "$wanted" ] && continue
-	echo "$file: the version is ${version:-missing}, and that of dkms.conf is $wanted"
+	echo "$file: the version is ${version:-missing}, and in dkms.conf it is $wanted"
 	wrong=1
 done
 exit $wrong
