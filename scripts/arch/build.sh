@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # build.sh [ARCH...]: cross-builds the module for other processors (arm64, riscv64, ppc64el,
-# s390x), each for the newest kernel of every series of which Debian has it, against that
-# kernel's headers and list of exports; and sees that a kernel of 32 bits is refused.
+# s390x), each for the newest kernel of every series that Debian has for it, against that
+# kernel's headers and list of exports. Checks that a kernel of 32 bits is refused.
 #
 # Prints TAP. A warning is a failure, modpost's too.
 set -euo pipefail
@@ -11,8 +11,8 @@ set -euo pipefail
 
 ALL=(arm64 riscv64 ppc64el s390x)
 
-# The series: what it is called, in which suite it is, what its releases look like, and for
-# which processors there is none.
+# The series: its name, its suite, the pattern of its releases, and the processors for which
+# there is none.
 SERIES=(
 	'6.1 bookworm 6\.1\.0-[0-9]+ riscv64'
 	'6.12 trixie 6\.12\.[0-9]+\+deb13'
@@ -20,7 +20,7 @@ SERIES=(
 )
 number=0 failed=0
 
-# compilers SUITE: installed where they are missing
+# compilers SUITE: installs those that are missing
 compilers() {
 	local suite=$1 arch package names=()
 	if [ "$suite" = "$(own_suite)" ]; then
@@ -76,7 +76,7 @@ ordered() {
 	result $status "and has a barrier before the last byte of a message" "$log"
 }
 
-# No word of the compiler's, for no such compiler is needed.
+# The compiler must not run, because none for such a kernel is needed to refuse it.
 refused() {
 	local release='' dir log=$ARCH_BUILD/build-i386.log status=1
 	: > "$ARCH_BUILD/fetch.log"

@@ -4,8 +4,8 @@
 # which is big-endian, and arm64; or on one, or only the scenarios named there. Each is
 # emulated, with Debian 12's kernel and system for it.
 #
-# Both hosts are in one guest, and so of one processor: what they agree on only with
-# themselves the peer in Python, whose bytes are written out, would not (peer_*).
+# Both hosts are in one guest, and so have the same processor. A mistake that both make would show
+# only with the peer in Python, which has its bytes written out (peer_*).
 #
 # The last line is "N passed, N failed".
 set -euo pipefail
@@ -46,7 +46,7 @@ count() {
 # could_not NAME: a step that has no tests of its own
 could_not() {
 	failed=$((failed + 1))
-	summary+=("$(printf '%-44s could not' "$1")")
+	summary+=("$(printf '%-44s failed' "$1")")
 }
 
 build_module() {
@@ -61,7 +61,7 @@ build_programs() {
 	run_logged "$out/programs.log" make -C "$TOP/scripts/e2e/programs" OUT="$out/bin" CC="$compiler"
 }
 
-# Without the address sanitizer: make unit has it, and its findings are not of a processor.
+# Without the address sanitizer, because make unit has it, and the processor does not matter for it.
 build_unit() {
 	run_logged "$out/unit.log" make -C "$TOP/kunit/user" build BUILD="$out/unit" \
 		CC="$compiler" sanitize='-fsanitize=undefined -fno-sanitize-recover=undefined'

@@ -3,7 +3,7 @@
 # Debian's packages for other processors, and headers to cross-build a module with. To be
 # sourced. Nothing is installed: packages are fetched by name with an apt that has a root
 # of its own, kept in the cache ($XDG_CACHE_HOME/rdma_mpa, ~/.cache/rdma_mpa) and unpacked
-# below build/. Without a network those of the cache will do.
+# below build/. Without a network those in the cache are used.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
@@ -12,7 +12,7 @@ ARCH_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa
 HEADERS_CACHE=$ARCH_CACHE/headers
 mkdir -p "$ARCH_BUILD" "$HEADERS_CACHE"
 
-# gnu_type ARCH: what the names of its compilers begin with
+# gnu_type ARCH: the beginning of the names of its compilers
 gnu_type() {
 	case $1 in
 	arm64) echo aarch64-linux-gnu ;;
@@ -21,7 +21,7 @@ gnu_type() {
 	esac
 }
 
-# flavour_of ARCH: how the kernel that most of its machines run is called
+# flavour_of ARCH: the flavour of the kernel that most of its machines run
 flavour_of() {
 	case $1 in
 	ppc64el) echo powerpc64le ;;
@@ -30,8 +30,8 @@ flavour_of() {
 	esac
 }
 
-# apt_lines SUITE: the machine's own sources of Debian with the suite's name in place of
-# that of its release, and the backports of a suite that is not its own
+# apt_lines SUITE: the machine's own sources of Debian, with the suite's name in place of its own
+# release's, and the backports of a suite that is not its own
 apt_lines() {
 	local uri codename own
 	own=$(own_suite)
@@ -47,8 +47,8 @@ apt_lines() {
 		done
 }
 
-# apt_root ARCH SUITE: makes it, and fetches its lists once a day; ten minutes after a
-# failure, which leaves those of the cache in place, again
+# apt_root ARCH SUITE: makes that root, and fetches its lists once a day. After a failure, which
+# leaves the lists in the cache in place, it tries again after ten minutes.
 apt_root() {
 	local root=$ARCH_CACHE/apt/$1-$2 log=$ARCH_BUILD/apt-$1-$2.log
 	if [ -n "$(find "$root/updated" -mtime -1 2> /dev/null)" ] ||
@@ -72,7 +72,7 @@ apt_root() {
 	if APT_CONFIG=$root/conf apt-get -qq update > "$log" 2>&1; then
 		: > "$root/updated"
 	else
-		step "that failed, and those of the cache have to do (build/arch/apt-$1-$2.log)"
+		step "that failed, so the lists in the cache are used (build/arch/apt-$1-$2.log)"
 	fi
 }
 
@@ -96,7 +96,7 @@ fetch() {
 		>> "$ARCH_BUILD/fetch.log" 2>&1
 }
 
-# newest_headers ARCH SUITE PATTERN: the newest release of a series that there are headers of
+# newest_headers ARCH SUITE PATTERN: the newest release of a series for which there are headers
 newest_headers() {
 	{
 		with_apt "$1" "$2" apt-cache pkgnames linux-headers- 2> /dev/null
@@ -106,8 +106,8 @@ newest_headers() {
 }
 
 # headers ARCH SUITE RELEASE: prints the folder in which modules for it are built. Its tools
-# are those of this machine's processor. Without vmlinux no BTF is made, which would want
-# pahole.
+# are those of this machine's processor. vmlinux is removed, so that no BTF is made, because that
+# would need pahole.
 headers() {
 	local arch=$1 suite=$2 release=$3 base=${3%"-$(flavour_of "$1")"} kbuild package
 	local dir=$ARCH_BUILD/headers/$release
@@ -135,8 +135,8 @@ headers() {
 	echo "$folder"
 }
 
-# cross_make ARCH SUITE KDIR ARGUMENT...: make in that folder, with Debian's own variables
-# for a cross build, which its headers heed
+# cross_make ARCH SUITE KDIR ARGUMENT...: runs make in that folder, with the variables of a cross
+# build that Debian's headers heed
 cross_make() {
 	in_suite "$2" make -C "$3" DEB_HOST_ARCH="$1" \
 		DEB_HOST_GNU_TYPE="$(gnu_type "$1")" -j"$(nproc)" "${@:4}"

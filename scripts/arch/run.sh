@@ -3,8 +3,8 @@
 # run.sh [-t SECONDS] [-o OUTDIR] ARCH PROGRAM [ARGS...]: runs a program as root in a
 # virtual machine with that processor, emulated, and Debian's kernel and system for it
 # (image.sh), and exits with its status. This tree is there, read-only, at the same place;
-# OUTDIR is /out, with the kernel's console in console.log. 124 is a time-out, 125 a guest
-# that died, and then the end of its console goes to stderr.
+# OUTDIR is /out, with the kernel's console in console.log. The status is 124 for a time-out, and
+# 125 for a guest that died; then the end of its console goes to stderr.
 set -euo pipefail
 # shellcheck source=scripts/arch/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -47,7 +47,7 @@ for share in "root,path=$image/root,readonly=on" "top,path=$TOP,readonly=on" "ou
 		-device "virtio-9p-$bus,fsdev=${share%%,*},mount_tag=${share%%,*}")
 done
 
-# tail ends with qemu, and has told the whole of what the program said by then
+# tail ends with qemu, and has printed all of the program's output by then
 status=0
 timeout --foreground -k 5 "$seconds" "${machine[@]}" -no-user-config -nodefaults \
 	-display none -no-reboot -monitor none -accel tcg,thread=multi -cpu max -smp 2 -m 2G \
