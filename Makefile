@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Targets for people. What the module is made of stands in Kbuild, which the
-# kernel's build system prefers to this file.
+# Targets for people. Kbuild names the parts of the module, because the
+# kernel's build system prefers it to this file.
 
 ifneq ($(words $(CURDIR)),1)
 # Kbuild cannot take a folder with a blank in its name.
@@ -26,14 +26,14 @@ headers:
 	@test -n "$(KDIR)" || { echo 'no kernel headers: install' \
 		'linux-headers-amd64, or name a folder: make KDIR=DIR' >&2; exit 1; }
 
-# Nobody but the distribution has its key: do not try to sign.
+# Do not sign: only the distribution has its key.
 install: modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_DIR=extra \
 		CONFIG_MODULE_SIG_ALL= modules_install
 	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
 		$$(modinfo -F vermagic rdma_mpa.ko | cut -d ' ' -f 1)
 
-# What install put there, for the kernel of KDIR.
+# Removes what install put there, for the kernel of KDIR.
 uninstall: headers
 	release=$$(sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' \
 		$(KDIR)/include/generated/utsrelease.h) && [ -n "$$release" ] && \

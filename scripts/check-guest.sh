@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# check-guest.sh [NAME...]: what check.sh runs in the guest. The KUnit suites, if
+# check-guest.sh [NAME...]: check.sh runs this in the guest. It runs the KUnit suites, if
 # KUNIT_MODULES names the two modules, then the end-to-end scenarios, all of them
-# or those named. Leaves NAME.tap and, once it ended, NAME.status in /out. With
-# DEBUG_KERNEL the kernel's own checks come last, once the scenarios are over.
+# or those named. It leaves NAME.tap and, once that has ended, NAME.status in /out. With
+# DEBUG_KERNEL the kernel's own checks come last, after the scenarios.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# deps.sh TARGET...: installs the Debian packages a target (of those at the end)
-# needs and this machine lacks, by name. Says nothing when nothing is missing.
+# deps.sh TARGET...: installs the Debian packages that a target (of those at the end)
+# needs and this machine lacks, by name. Prints nothing if nothing is missing.
 #
-# The names are those of Debian 12 and 13. On another system that has apt it tries them; what
-# that cannot install, or has no apt for, it names, and what it misses it by.
+# The names are those of Debian 12 and 13. On another system that has apt it tries them. If apt
+# cannot install a package, or there is no apt, it names the package and a file or command of it.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -98,8 +98,8 @@ packages() {
 	esac
 }
 
-# gives PACKAGE: what it is needed for, a command or a file (pattern); nothing where only the
-# package's manager could tell
+# gives PACKAGE: a command or a file (pattern) for which it is needed; nothing if only the
+# package manager could tell
 gives() {
 	case $1 in
 	libc6-dev) echo /usr/include/stdio.h ;;
@@ -136,7 +136,7 @@ gives() {
 	esac
 }
 
-# has PACKAGE: by its name, and where names are not Debian's by what it gives
+# has PACKAGE: found by its name, or, where names are not Debian's, by its file or command
 has() {
 	local what
 	if command -v dpkg-query > /dev/null; then
@@ -160,7 +160,7 @@ missing_of() {
 	done
 }
 
-# What is missing, and how to go on: nobody here knows the names of another distribution.
+# Says what is missing and how to go on, because we do not know another distribution's names.
 elsewhere() {
 	local package what list='' PRETTY_NAME=''
 	# shellcheck source=/dev/null
@@ -174,8 +174,8 @@ elsewhere() {
 		"Install what they are called here, then run the same command again."
 }
 
-# The lists of a fresh machine are empty, those of an old one name packages that
-# are gone: fetch them when a first try fails.
+# If the first try fails it fetches the lists and tries again, because the lists of a fresh machine
+# are empty and those of an old one name packages that are gone.
 install_packages() {
 	local apt=(apt-get -qq -o DPkg::Lock::Timeout=120)
 	export DEBIAN_FRONTEND=noninteractive

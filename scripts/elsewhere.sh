@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# elsewhere.sh [GOAL...]: make, in a copy of the tree whose path has no blank in it.
+# elsewhere.sh [GOAL...]: runs make in a copy of the tree whose path has no blank in it, because
 # Kbuild takes the folder of a module for a list of words.
 #
 # The copy is in $TMPDIR (/tmp), always the same one for the same tree, with a build/ of
-# its own. The module is put where make would have left it.
+# its own. The module is copied to where make would have left it.
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# fresh.sh SUITE: what README promises, on a new and minimal system of that release of
+# fresh.sh SUITE: tests the promises of README on a new and minimal system of that release of
 # Debian (bookworm, trixie): debootstrap makes it below build/, this tree's last commit is
 # cloned into it, and the commands under "Try it" are typed there. "make check" is
-# cut short, to the unit tests and two scenarios. Last come systems that are not Debian.
+# cut short, to the unit tests and two scenarios. Systems that are not Debian come last.
 #
-# Prints TAP, and what the commands print to build/fresh/SUITE.log. The system, of 3 GB, goes
-# when all went well. The packages (700 MB) come from the archives that this machine's apt
-# knows. It takes a quarter of an hour under emulation.
+# Prints TAP, and writes the output of the commands to build/fresh/SUITE.log. The system, of 3 GB,
+# is removed if all went well. The packages (700 MB) come from the archives that this machine's
+# apt knows. It takes a quarter of an hour under emulation.
 #
 # SCENARIOS="NAME ..." names other scenarios, E2E_SLOW=4 gives them more time on a busy machine,
 # FRESH_ROOT=DIR takes a system made before.
@@ -33,13 +33,13 @@ make_root() {
 	debootstrap --variant=minbase "$suite" "$root" "$uri"
 	debian_sources "$suite" > "$root/etc/apt/sources.list"
 	apt_settings_for "$root"
-	# No service is to start in a folder of this machine.
+	# No service may start in a folder of this machine.
 	printf '#!/bin/sh\nexit 101\n' > "$root/usr/sbin/policy-rc.d"
 	chmod +x "$root/usr/sbin/policy-rc.d"
 }
 
-# inside COMMAND...: as root of that system, in the tree. It has processes and mounts of its
-# own, which go with it. $OTHER: the os-release of another distribution, without apt, and
+# inside COMMAND...: runs it as root of that system, in the tree. It has processes and mounts of
+# its own, which end with it. $OTHER: the os-release of another distribution, without apt, and
 # without rping.
 # shellcheck disable=SC2016 # bash in the new namespaces puts them in
 inside() {
@@ -63,7 +63,7 @@ inside() {
 		' bash "$root" "$@" < /dev/null
 }
 
-# attempt TEXT COMMAND...: a result; what the command says goes to the log
+# attempt TEXT COMMAND...: a result; the command's output goes to the log
 attempt() {
 	local text=$1 begin=$SECONDS status=0
 	shift

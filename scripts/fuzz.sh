@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# fuzz.sh [SECONDS [TARGET...]]: runs the fuzzers of kunit/user, each so long (60),
+# fuzz.sh [SECONDS [TARGET...]]: runs the fuzzers of kunit/user, each for that time (60),
 # as many at once as there are processors, and prints TAP, a line for each.
 # fuzz.sh -m [TARGET...]: makes the committed corpus anew: the fewest short inputs
-# that reach as much of the engine as all found so far (edges, not how often).
+# that reach as much of the engine as all inputs found so far (edges, not how often).
 #
-# They start from kunit/user/corpus/TARGET and the vectors. What a run finds on
-# top stays in build/fuzz/TARGET for the next one; an input that breaks the engine
+# They start from kunit/user/corpus/TARGET and the vectors. New inputs of a run
+# stay in build/fuzz/TARGET for the next one. An input that breaks the engine is left
 # in build/fuzz/TARGET-crash-..., with the report in build/fuzz/TARGET.log.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -18,7 +18,7 @@ seconds=${1:-60}
 shift $(($# > 0 ? 1 : 0))
 [[ $seconds =~ ^([0-9]+|-m)$ ]] || die "usage: fuzz.sh [SECONDS|-m [TARGET...]]"
 
-# one TARGET: becomes its fuzzer
+# one TARGET: runs its fuzzer in place of this shell
 one() {
 	exec "$BUILD/unit/fuzz_$1" -max_total_time="$seconds" -max_len=4096 -timeout=25 \
 		-print_final_stats=1 -artifact_prefix="$OUT/$1-" \
@@ -41,13 +41,13 @@ minimise() {
 	step "corpus/$1: $number inputs, $(du -b "$old" | cut -f 1) bytes"
 }
 
-# runs TARGET: how many inputs it has tried so far
+# runs TARGET: the number of inputs that it has tried so far
 runs() {
 	sed -n -e 's/^#\([0-9]*\).*/\1/p' -e 's/^stat::number_of_executed_units: *//p' \
 		"$OUT/$1.log" 2> /dev/null | tail -n 1
 }
 
-# report NUMBER TARGET STATUS: its line of TAP, and what it found
+# report NUMBER TARGET STATUS: prints its line of TAP, and the input that it found
 report() {
 	local result=ok found
 	[ "$3" = 0 ] || result='not ok'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# kernels.sh               builds the module for every kernel of the series that we
-#                          support of which apt offers the headers
+# kernels.sh               builds the module for every kernel of the supported series
+#                          of which apt offers the headers
 # kernels.sh ends          only for the oldest and the newest of each series, without sid, and
 #                          by DKMS only for the newest of each suite
 # kernels.sh NAME...       for these releases (6.1.0-47-amd64), or all of a suite (trixie)
@@ -9,11 +9,11 @@
 # By hand and by DKMS. Prints TAP, and a table at its end; a warning is a failure. The headers
 # are fetched by name with apt, 13 MB for the first flavour of a release and 2 MB for the
 # others, kept in the cache ($XDG_CACHE_HOME/rdma_mpa/headers, ~/.cache/rdma_mpa/headers) and
-# unpacked below build/. Nothing is installed. Without a network those of the cache will do.
+# unpacked below build/. Nothing is installed. Without a network those in the cache are used.
 #
-# For kernels of another release of Debian than this machine's the build goes on in a small
-# system of it, with its compiler (vm/suite.sh). A suite that cannot be had is said, and is a
-# failure when it was asked for by name.
+# For kernels of another release of Debian than this machine's it builds in a small
+# system of that release, with its compiler (vm/suite.sh). If a suite cannot be had it says so,
+# and that is a failure if the suite was asked for by name.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -31,7 +31,7 @@ number=0 failed=0
 own=$(own_suite)
 rows=()
 
-# ready SUITE: its system is there, with DKMS
+# ready SUITE: makes sure that its system is there, with DKMS
 ready() {
 	local log=$BUILD/headers/$1.log
 	[ "$1" != "$own" ] || return 0
@@ -42,7 +42,7 @@ ready() {
 		exec apt-get -qq install -y --no-install-recommends dkms' > "$log" 2>&1
 }
 
-# Its newest lists, if they can be had. Those of the last time do for the ends.
+# Fetches its newest lists, if they can be had. For the ends those of the last time are enough.
 renew() {
 	[ "$1" = "$own" ] || in_suite "$1" apt-get -qq update >> "$BUILD/headers/$1.log" 2>&1 || true
 }
@@ -70,7 +70,7 @@ suite_of() {
 	esac
 }
 
-# each_series COMMAND SUITE: of that suite, as lines "SUITE RELEASE"
+# each_series COMMAND SUITE: runs COMMAND for each series of the suite; prints "SUITE RELEASE" lines
 each_series() {
 	local suite series
 	while read -r suite series; do
@@ -78,7 +78,7 @@ each_series() {
 	done <<< "$SERIES"
 }
 
-# suite_kernels COMMAND SUITE [named]: and if the suite cannot be had, what is to be said
+# suite_kernels COMMAND SUITE [named]: the same, or a line with "none" if the suite cannot be had
 suite_kernels() {
 	local found=''
 	if ready "$2"; then
@@ -112,8 +112,8 @@ chosen() {
 	esac
 }
 
-# The packages that a release's headers are, by name. 6.1's tools are one package for all of
-# the series; from 7.x on rt kernels share the common part.
+# The names of the packages with a release's headers. The tools of 6.1 are one package for the
+# whole series; from 7.x on rt kernels share the common part.
 packages() {
 	local version=${1%-amd64}
 	version=${version%-cloud}
@@ -142,8 +142,8 @@ fetch() {
 	) >> "$BUILD/headers/fetch.log" 2>&1
 }
 
-# unpack SUITE RELEASE: prints the folder to build in. Without vmlinux no BTF is made, which
-# would want pahole.
+# unpack SUITE RELEASE: prints the folder to build in. vmlinux is removed, so that no BTF is made,
+# because that would need pahole.
 unpack() {
 	local release=$2 dir=$BUILD/headers/$2 package
 	if [ ! -e "$dir/done" ]; then
@@ -163,7 +163,7 @@ unpack() {
 	echo "$dir/usr/src/linux-headers-$release"
 }
 
-# What of the tree a build needs, as DKMS wants it: in a folder NAME-VERSION
+# Copies the part of the tree that a build needs, as DKMS wants it: in a folder NAME-VERSION
 copy_for_dkms() {
 	mkdir -p "$work/src/rdma_mpa-$version"
 	(cd "$TOP" && find Kbuild Makefile dkms.conf include drivers -type f \
@@ -185,7 +185,7 @@ by_dkms() {
 	}
 }
 
-# attempt TEXT COMMAND...: a build, which has to end well and without a warning; its result
+# attempt TEXT COMMAND...: a build, which has to succeed without a warning; its result
 # is also in $verdict
 attempt() {
 	local text=$1 status=0

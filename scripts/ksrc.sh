@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# ksrc.sh [RELEASE]: unpacks what we use of the linux-source package that belongs
+# ksrc.sh [RELEASE]: unpacks the parts that we use of the linux-source package that belongs
 # to RELEASE (default: the guests' kernel) and prints the folder: siw, the KUnit
 # framework, and of 6.1 checkpatch and kernel-doc. Header packages have none of them.
 #
-# 6.1's package is installed (deps.sh), and unpacked in one pass (10 s) for all, kept until it
-# changes. That of a newer kernel is fetched by name with apt (160 MB), where the kernel is
-# from (vm/package.sh). Only what we use of it is kept, in the cache ($XDG_CACHE_HOME/rdma_mpa,
-# ~/.cache/rdma_mpa), and nothing is installed.
+# 6.1's package is installed (deps.sh), and unpacked in one pass (10 s) for all uses, once until it
+# changes. The package of a newer kernel is fetched by name with apt (160 MB), from where the
+# kernel is (vm/package.sh). Only the parts that we use are kept, in the cache
+# ($XDG_CACHE_HOME/rdma_mpa, ~/.cache/rdma_mpa), and nothing is installed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# lint.sh: style and static checks, each with its findings, then a summary; fails
+# lint.sh: runs style and static checks. Prints the findings of each, then a summary; fails
 # if there is any finding or a check could not run. The kernel's own checkers
 # come from the linux-source package.
 set -uo pipefail
@@ -21,7 +21,7 @@ finish() {
 	summary+=("$(printf '%-28s %s' "$name" "$number")")
 }
 
-# sources: every file of ours. Git knows them; a tree out of an archive has little else.
+# sources: every file of ours. Git lists them; a tree from an archive has few others.
 sources() {
 	if git rev-parse --git-dir > /dev/null 2>&1; then
 		git ls-files --cached --others --exclude-standard | sort -u
@@ -30,7 +30,7 @@ sources() {
 	fi
 }
 
-# files PATTERN...: of these, those that match
+# files PATTERN...: those of these files that match
 files() {
 	local file pattern
 	sources | while read -r file; do
@@ -43,7 +43,7 @@ files() {
 	done
 }
 
-# What checkpatch asks of kernel code and a program in C cannot do.
+# Rules of checkpatch for kernel code that a program in C cannot follow.
 user_space=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE
 user_space+=,EMBEDDED_FUNCTION_NAME	# a test's name is its function's
 user_space+=,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE,COMPLEX_MACRO # the shim defines
@@ -78,11 +78,11 @@ run_checkpatch() {
 		checkpatch "$traces" "${trace[@]}"
 		checkpatch "$user_space" "${user[@]}"
 	} > "$OUT/checkpatch"
-	rm -f .checkpatch-camelcase.* # it leaves that in the current folder
+	rm -f .checkpatch-camelcase.* # checkpatch leaves that in the current folder
 	finish checkpatch "$OUT/checkpatch"
 }
 
-# Every warning in a file of ours; any error, for then it saw nothing at all.
+# Reports every warning in a file of ours, and any error, because sparse then saw nothing at all.
 run_sparse() {
 	step "sparse, and the compiler with W=1"
 	if make -C "$(guest_kdir)" M="$TOP" C=2 W=1 CF=-D__CHECK_ENDIAN__ \
@@ -111,7 +111,8 @@ run_kernel_doc() {
 	finish kernel-doc "$OUT/kernel-doc"
 }
 
-# Also: all scenarios are one program, where a function replaces another of the same name.
+# Also finds functions of one name, because all scenarios are one program, in which one would
+# replace the other.
 run_shellcheck() {
 	local scripts
 	step "shellcheck"
@@ -132,7 +133,7 @@ run_rooms() {
 }
 
 run_marked() {
-	step "stores to what is read without the lock"
+	step "plain stores to fields that are read without the lock"
 	scripts/marked.sh > "$OUT/marked" 2>&1
 	finish "marked accesses" "$OUT/marked"
 }
@@ -143,14 +144,14 @@ run_requirements() {
 	finish "requirements" "$OUT/requirements"
 }
 
-# The module is that of run_sparse.
+# The module is the one that run_sparse has built.
 run_versions() {
 	step "one version everywhere"
 	scripts/package/versions.sh rdma_mpa.ko > "$OUT/versions" 2>&1
 	finish versions "$OUT/versions"
 }
 
-# links FILE: the links of a document to files of the tree that are not there
+# links FILE: the document's links to files that are not in the tree
 links() {
 	local target
 	rst2pseudoxml "$1" 2> /dev/null | sed -n 's/.* refuri="\([^"]*\)".*/\1/p' | sort -u |

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# marked.sh: what the driver reads with READ_ONCE() it also writes with a marked access, for
-# the reader does not hold the lock. Prints each plain store, and each xchg() of a bool,
+# marked.sh: a field that the driver reads with READ_ONCE() it must also write with a marked access,
+# because the reader does not hold the lock. Prints each plain store, and each xchg() of a bool,
 # which not every architecture has; fails if there is any.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../drivers/infiniband/sw/mpa"

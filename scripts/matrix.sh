@@ -6,10 +6,10 @@
 #
 # A line of either is "DATE RELEASE WHAT PASSED FAILED EXTENT". WHAT is built, kunit or
 # scenarios. EXTENT is whole for all that can run on that kernel, else part. Lines of one run
-# that say the same things of the same kernel are added up, for guests share a run.
+# for the same WHAT and kernel are added up, because several guests share a run.
 #
-# Of two runs the later counts, but a part without a failure does not take the place of
-# everything.
+# The later of two runs counts, but a part without a failure does not take the place of
+# the whole.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # module.sh: builds the driver for the guests' kernel and prints its path.
-# RDMA_TYPE=siw takes siw for it, to try the scripts on a known driver.
+# With RDMA_TYPE=siw it builds siw instead, to try the scripts on a known driver.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 case ${RDMA_TYPE:-mpa} in
 mpa)
-	# In a copy: objects for another kernel do not take the place of those in the tree, and
+	# Built in a copy, so that objects for another kernel do not replace those in the tree, and
 	# lint can build there while a guest uses the module.
 	dir=$BUILD/module-$(guest_release)
 	copy_source "$dir"

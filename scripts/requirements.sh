@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # requirements.sh TAP...      checks the table in Documentation/requirements.rst
-#                             and that of upstream/fixes.rst against the source, and
-#                             the former against the results in TAP
+#                             and the one in upstream/fixes.rst against the source, and
+#                             the first against the results in TAP
 # requirements.sh --source    against the source alone
 # requirements.sh --missing   lists its rows that no test shows
 #
-# Prints TAP. The table is the one list of requirements; what it must hold is
-# fixed here, so that no row gets lost and no MUST becomes less.
+# Prints TAP. The table is the one list of requirements. This script fixes its ids and
+# levels, so that no row gets lost and no MUST becomes less.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -49,7 +49,8 @@ verdict() {
 	echo "# ${complaints//$'\n'/$'\n# '}"
 }
 
-# Each id of each group, once; levels, by their number; sources; nothing else.
+# Finds ids that do not occur once, groups with other numbers of MUSTs, wrong levels, and rows
+# without a source.
 wrong_ids() {
 	rows | awk -F ';' -v groups="$GROUPS_OF_ROWS" '
 	{
@@ -92,8 +93,8 @@ wrong_ids() {
 	}' "$TABLE"
 }
 
-# What a row may name: a file by its last name, or a function that other files call. Static
-# functions are not among them, because their names change with the code around them.
+# The names that a row may have: a file by its last name, or a function that other files call.
+# Static functions are not among them, because their names change with the code around them.
 known_places() {
 	find drivers include kunit -name '*.[ch]' -printf '%f\n'
 	{
@@ -113,7 +114,7 @@ unknown_places() {
 	done
 }
 
-# A MUST that applies and is not open is honoured somewhere and shown by some test.
+# Finds a MUST that applies and is not open, but has no place in the code or no test.
 musts_without_test() {
 	rows | awk -F ';' '$2 == "MUST" && $4 !~ /^(n\/a|open):/ {
 		if ($3 == "")
@@ -201,8 +202,8 @@ known_tests() {
 	}' kunit/*_test.c
 }
 
-# The tests of the table, and the last column of each row of $FIXES; behind "none:" it is a
-# sentence.
+# Finds names of no test in the table, and in the last column of each row of $FIXES; there text
+# after "none:" is a sentence.
 unknown_tests() {
 	local names tests test
 	names=" $(known_tests | tr '\n' ' ') "
@@ -225,7 +226,7 @@ fi
 verdict "each id once, none missing" < <(wrong_ids)
 verdict "each file and function is there" < <(unknown_places)
 verdict "each MUST has a place and a test, cannot apply, or is open" < <(musts_without_test)
-verdict "each id a scenario names names it" < <(rows_without_scenario)
+verdict "each id that a scenario names has it in its row" < <(rows_without_scenario)
 verdict "each test that they name is there" < <(unknown_tests)
 [ "$1" = --source ] || verdict "each test named ran and passed" < <(not_shown "$@")
 echo "1..$number"

@@ -3,12 +3,13 @@
 # rooms.sh         checks that the driver's rooms include and call each other one way only,
 #                  and that no file is in a circle of calls; prints each breach, fails if
 #                  there is any
-# rooms.sh calls   lists who calls what: FILE FILE: FUNCTION...
+# rooms.sh calls   lists the calls between files: FILE FILE: FUNCTION...
 # rooms.sh dot     the same as a graph for graphviz, a cluster for each room
 #
 # A room is a folder of the driver, and root is the files beside them. Calls are taken from
-# the objects of the last build, so that those of inline functions, and functions in tables,
-# count too.
+# A room is a folder of the driver, and root is the files beside them. Calls are taken from
+# the objects of the last build, so that calls of inline functions, and functions in tables,
+# count, too.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -37,8 +38,8 @@ ONLY=(
 	'net/inet_connection_sock.h:tcp/*:what is relied on in TCP has one home'
 )
 
-# What the engine may know of the kernel: bytes and decisions, and no sockets, verbs, locks,
-# allocations, clocks or messages.
+# Headers of the kernel that the engine may use. They have bytes and decisions, and no sockets,
+# verbs, locks, allocations, clocks or messages.
 PURE=(
 	asm/barrier.h asm/byteorder.h compat/unaligned.h 'linux/byteorder/*' linux/bits.h
 	linux/build_bug.h linux/compiler.h linux/crc32c.h linux/errno.h linux/limits.h
@@ -78,7 +79,7 @@ check_private() {
 		echo "$driver/$1:$2: $from must not include $3"
 }
 
-# check_public FILE LINE HEADER: one of the kernel's
+# check_public FILE LINE HEADER: a header of the kernel
 check_public() {
 	local rule header where
 	if [ "$(room_of "$1")" = wire ] && ! fits "$3" "${PURE[@]}"; then
@@ -102,7 +103,7 @@ check_includes() {
 	done < <(list_includes)
 }
 
-# list_symbols: "FILE D SYMBOL" of what it defines for others, "FILE U SYMBOL" of what it uses
+# list_symbols: "FILE D SYMBOL" for those it defines for others, "FILE U SYMBOL" for those it uses
 list_symbols() {
 	local file
 	find . -name '*.c' -not -name '*.mod.c' -printf '%P\n' | sort | while read -r file; do
@@ -125,7 +126,7 @@ list_calls() {
 		}' | sort
 }
 
-# print_circles: of "FILE FILE" lines, each file from which a way leads back to it
+# print_circles: reads "FILE FILE" lines, and prints each file from which a way leads back to it
 print_circles() {
 	awk '
 		{ way[$1, $2]; node[$1]; node[$2] }

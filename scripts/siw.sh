@@ -4,9 +4,9 @@
 # kernel, and prints the path of the module. Debian does not ship it; the source comes
 # from the kernel's linux-source package (ksrc.sh).
 #
-# Without an argument it is siw as it is, for comparisons. With "peer" two faults of it
-# are mended (see mend), so that our tests with it as the other end judge us. With
-# "crc" it asks for CRC, too: siw has that as a constant.
+# Without an argument it is siw as it is, for comparisons. With "peer" two bugs of siw
+# are fixed (see mend), so that our tests against siw judge our driver. With
+# "crc" it asks for CRC, too, which is a constant in siw.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -21,24 +21,24 @@ kdir=$(guest_kdir)
 source=$("$TOP/scripts/ksrc.sh" "$release")/drivers/infiniband/sw/siw
 dir=$BUILD/siw/$release
 
-# change FILE SED-SCRIPT PATTERN: which must be in the file afterwards
+# change FILE SED-SCRIPT PATTERN: changes the file, in which PATTERN must be afterwards
 change() {
 	sed -i "$2" "$dir/src/$1"
 	grep -q "$3" "$dir/src/$1" || die "$1 is not what it was: no $3"
 }
 
-# What keeps a test from judging us, and not the peer:
+# Bugs because of which a test would judge the peer and not us:
 #
 # - siw's socket callbacks take sk_callback_lock with bottom halves on. TCP calls them
 #   from a system call too (release_sock), and then they may be interrupted by a
-#   softirq that wants the lock for writing. lockdep says so, and turns itself off.
-# - siw_accept() sends the Reply, then puts the handlers of FPDUs in place. An FPDU
-#   that came in between is seen by nobody until another one comes, and the peer may
-#   wait for the answer to it for ever. If it was the RTR and the peer hangs up, siw says
-#   CLOSE of what was never ESTABLISHED, and the kernel dies of it (iwcm.c: BUG). It
-#   takes 20 ms before siw_sk_assign_rtr_upcalls() to see both each time, and a busy
-#   machine to see them once in a hundred connections. So siw looks for itself: for
-#   the RTR, whose handler takes no more than that, and for what came behind it.
+#   softirq that wants the lock for writing. lockdep reports that, and turns itself off.
+# - siw_accept() sends the Reply, then installs the handlers of FPDUs. Nobody sees an FPDU
+#   that comes in between until another one comes, and the peer may
+#   wait for the answer to it for ever. If it was the RTR and the peer closes, siw reports
+#   CLOSE for a connection that was never ESTABLISHED, and the kernel dies of it (iwcm.c: BUG).
+#   With a delay of 20 ms before siw_sk_assign_rtr_upcalls() both happen each time, and on a
+#   busy machine once in a hundred connections. So the fix makes siw look for
+#   the RTR, whose handler takes no more than that, and for the data behind it.
 mend() {
 	local file
 	for file in siw_cm.c siw_qp.c; do

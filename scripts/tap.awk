@@ -1,8 +1,8 @@
 #!/usr/bin/awk -f
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Counts the results in TAP or in the kernel's nested KTAP and prints two
-# numbers, "PASSED FAILED"; what failed, and why, goes to stderr: with the first of the
-# comments below it, for the end of a long log is all that some see of it.
+# numbers, "PASSED FAILED". Failed tests go to stderr with the first of the comments
+# below them, because some people see only the end of a long log.
 #
 # Only leaves count: a line whose subtests were seen is their sum, and counts as
 # a failure of its own only when it failed and none of them did. A plan that is

@@ -23,8 +23,8 @@ say() {
 a() { ip netns exec a "$@"; }
 b() { ip netns exec b "$@"; }
 
-# The ends get different indexes: user space tells the hosts' devices apart by
-# them, for it sees both.
+# The ends get different indexes, because user space sees both hosts' devices and tells
+# them apart by these.
 make_hosts() {
 	ip netns add a
 	ip netns add b
@@ -43,7 +43,7 @@ make_devices() {
 	rdma link show
 }
 
-# wait_listen PORT PID: until the server, still alive, takes connections.
+# wait_listen PORT PID: waits until the server, if it still runs, takes connections.
 wait_listen() {
 	for _ in $(seq 100); do
 		b ss -Hltn "sport = :$1" | grep -q . && return
@@ -98,8 +98,8 @@ run_rping() {
 	fi
 }
 
-# The average perftest printed; in some emulated machines it finds no clock rate
-# and prints 0, then the whole run's time has to do.
+# The average that perftest printed. In some emulated machines it finds no clock rate
+# and prints 0; then the time of the whole run is used.
 rate() {
 	local bytes=$1 ms=$2
 	awk -v bytes="$bytes" -v ms="$ms" '

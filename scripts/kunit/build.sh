@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # build.sh: builds the KUnit test module for the guests' kernel and prints the
-# paths of the framework and of it, one a line. The framework is the kernel's own
-# where that has it as a module, else one we build.
+# paths of the framework and of the test module, one a line. The framework is the kernel's own
+# if the kernel has it as a module, else one that we build.
 #
-# The build goes on in a copy under build/: objects of the engine made for the
+# The build goes on in a copy under build/, because objects of the engine made for the
 # tests must not mix with those of the driver.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh

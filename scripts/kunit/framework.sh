@@ -3,16 +3,16 @@
 # framework.sh: builds the KUnit framework as a module for the guests' kernel and
 # prints its folder (kunit.ko, Module.symvers for the test module's build).
 #
-# Distribution kernels have KUnit off. lib/kunit builds outside the tree after some cuts, for
-# what a kernel without KUnit lacks:
+# Distribution kernels have KUnit off. lib/kunit builds outside the tree after some cuts, because
+# a kernel without KUnit lacks some things:
 #
 # - struct module has no suites, so the notifier that looks for them goes. The test module
 #   calls kunit_run_suites(), which is added, because what is behind it has one more argument
 #   in newer kernels.
 # - task_struct has no running test, which becomes a variable: one test runs at a time.
 # - From 6.3 on the kernel itself has a key and a table of functions (hooks.c), by which code
-#   under test may ask for the test. Ours does not: the table goes, the key is the framework's.
-#   So do made-up devices, which our tests have none of.
+#   under test may ask for the test. Our kernel has neither: the table goes, the key is the
+#   framework's. Made-up devices go, too, because our tests have none.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Prints the frequency of this machine's time stamp counter in kHz. An emulated
- * guest reads that counter; it finds no good clock to measure it by.
+ * guest reads that counter, but finds no good clock to measure its rate by.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static uint64_t now_ns(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-/* Both clocks at once: of many tries the one that took the least time. */
+/* Reads both clocks at once: of many tries it takes the one that took the least time. */
 static struct moment look(void)
 {
 	uint64_t best = UINT64_MAX;
