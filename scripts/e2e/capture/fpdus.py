@@ -3,13 +3,13 @@
 """Captures rewritten for the judge.
 
 fpdus.py split PCAP FROM-CLIENTS FROM-SERVERS
-    Each direction into a capture of its own, one segment an FPDU: the same bytes at
-    the same sequence numbers, cut elsewhere. The startup frames come first, of both
-    ends, with the M bit in both that counts for this direction. Behind an FPDU that
+    Writes each direction to a capture of its own, one segment an FPDU: the same bytes at
+    the same sequence numbers, cut elsewhere. The startup frames of both ends come first,
+    with the M bit for this direction in both. After an FPDU that
     ends where a Marker comes next, a new connection begins. Prints for each capture
-    the FPDUs, and how many of that kind. Why: see 75_wire.sh.
+    the number of FPDUs, and how many of that kind. wire.sh says why.
 fpdus.py break crc|length PCAP OUT
-    One byte of one FPDU is changed: in its middle, or in its length.
+    Changes one byte of one FPDU: in its middle, or in its length.
 """
 import struct
 import sys
@@ -32,7 +32,7 @@ class Capture:
         self.parts.append(struct.pack("<IIII", 1, at, len(data), len(data)) + data)
 
     def segment(self, way, at, payload, syn=False):
-        """Bytes at a place in the stream, or the SYN of one that begins there."""
+        """Adds bytes at a place in the stream, or the SYN of a stream that begins there."""
         head, tcp = way.syn if syn else way.head
         head = bytearray(head)
         if head[12:14] == b"\x08\x00":
@@ -44,7 +44,7 @@ class Capture:
         self.frame(bytes(head) + bytes(payload))
 
     def begin(self, both, sender, at):
-        """A connection whose FPDUs begin at a place of the sender's stream."""
+        """Begins a connection whose FPDUs begin at a place of the sender's stream."""
         self.port += 1
         for other in both:
             frame = other.way.stream()[: other.start]
@@ -54,7 +54,7 @@ class Capture:
             self.segment(other.way, place, frame)
 
     def add(self, both, sender):
-        """A direction. Behind an FPDU that ends on the Markers' grid, anew."""
+        """Adds a direction. A new connection follows an FPDU that ends on the Markers' grid."""
         octets, anew = sender.way.stream(), True
         for at, size in sender.found:
             if anew:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""offsets.py PCAP: does a target offset of a capture show an address of the kernel's?
+"""offsets.py PCAP: does a target offset in a capture show an address of the kernel?
 
 Looks at each tagged FPDU and each Read Request of each MPA connection, in either
 direction, without Markers. Offsets count from small numbers: their lower 32 bits must be
-below 64 MiB, which those of hardly any address are. (NFS has a transaction in the upper.)
-Prints how many offsets there were of each kind; with an address the exit status is 1.
+below 64 MiB, which is true for hardly any address. (NFS has a transaction in the upper bits.)
+Prints the number of offsets of each kind; with an address the exit status is 1.
 """
 import struct
 import sys
@@ -18,7 +18,7 @@ READ_REQUEST = 1
 
 
 def offsets(sender):
-    """(kind, offset) of each FPDU that has some"""
+    """(kind, offset) of each FPDU that has an offset"""
     octets = bytes(sender.way.stream())
     for at, _ in sender.found:
         ddp, rdmap = octets[at + 2], octets[at + 3]

@@ -5,9 +5,9 @@
 Follows every connection of a capture (with PORT: only those of that server port)
 from its SYN on: startup frames, then FPDUs by their lengths, through Markers where
 the other end asked for them (RFC 5044, 4.3: each Marker is checked against the
-chain of lengths). With the first byte of every FPDU known, each segment that has
-payload behind the startup is looked at. A Marker before a length field belongs to
-the FPDU behind it (5044, 4.3), so such a segment begins with an FPDU too.
+chain of lengths). With the first byte of every FPDU known, it looks at each segment that has
+payload after the startup. A Marker before a length field belongs to
+the FPDU after it (5044, 4.3), so such a segment begins with an FPDU, too.
 
 One line a direction, and for each window FROM-TO (seconds of the capture's clock):
 
@@ -18,12 +18,12 @@ segments counts all with payload, again those of them that bring bytes seen
 before. edge are new ones that leave less of the receiver's window than the longest
 FPDU takes: they met its edge. cut are those of them that end inside an FPDU. behind are
 new ones that begin inside an FPDU because one before them ended there, on an edge that
-the receiver had told, be it an old one: the sender may hear of a new one after the
-capture does. They last until a segment begins with an FPDU again. fpdus
+the receiver had announced. It may be an old edge, because the sender may see a new one after
+the capture does. They last until a segment begins with an FPDU again. fpdus
 are those whose first byte was first sent in the window; full is the longest of
-them on the wire, longest the longest segment. tail is what is behind the last whole
-FPDU. To see what the sender saw of the receiver's window the capture has to be the
-sender's. A frame that is longer than an Ethernet of that MSS sends, a
+them on the wire, longest the longest segment. tail is the number of bytes after the last whole
+FPDU. The capture has to be made at the sender, to show the receiver's window as the sender saw
+it. A frame longer than an Ethernet of that MSS sends, a
 GSO buffer, is no segment: the SYNs' MSS bounds them, and more is an error.
 """
 import struct
@@ -88,20 +88,20 @@ def options_of(tcp):
 
 
 class Direction:
-    """What one end sent."""
+    """The packets of one end."""
 
     def __init__(self, name):
         self.name = name
         self.server = False  # it answered the SYN
         self.syn = None  # headers of the SYN
         self.isn = None
-        self.mss = None  # what this end takes
-        self.scale = None  # of the windows this end tells
+        self.mss = None  # the largest segment that this end takes
+        self.scale = None  # of the windows that this end announces
         self.edge = 0  # up to where the other end takes bytes
-        self.edges = set()  # all that this ever was
+        self.edges = set()  # all values that edge ever had
         self.head = None  # headers of a frame with payload
         self.pieces = []  # (time, offset in the stream, payload, window left behind it,
-        # whether it ends on an edge told so far)
+        # whether it ends on an edge announced so far)
 
     def add(self, when, frame, place):
         tcp = frame[place:]
@@ -123,7 +123,7 @@ class Direction:
             self.pieces.append((when, at, payload, self.edge - end, end in self.edges))
 
     def allow(self, tcp, back):
-        """The other end acknowledges, and tells its window."""
+        """The other end acknowledges, and announces its window."""
         if self.isn is None or not tcp[13] & ACK:
             return
         ack, _, window = struct.unpack_from(">IHH", tcp, 8)
@@ -134,7 +134,7 @@ class Direction:
         self.edge = max(self.edge, edge)
 
     def stream(self):
-        """All bytes in order. When a place was sent anew, TCP sent the same."""
+        """All bytes in order. TCP must have sent the same bytes whenever it sent a place again."""
         data = bytearray()
         for _, at, payload, *_ in sorted(self.pieces, key=lambda piece: piece[1]):
             if at > len(data):

@@ -26,7 +26,7 @@ def asks_twice():
 
 @contextlib.contextmanager
 def vanished():
-    """Nothing that our host sends gets out."""
+    """Nothing that this host sends gets out."""
     run("tc -n a qdisc add dev va root netem loss 100%")
     try:
         yield
@@ -36,7 +36,7 @@ def vanished():
 
 @test
 def idle():
-    """The program is told that an idle peer's host vanished, in both roles (CONN-19)"""
+    """The program learns that an idle peer's host vanished, in both roles (CONN-19)"""
     with asks_twice(), Settings(keepalive_s=1):
         with serving() as program, opened() as conn:
             conn.echo(5)
@@ -53,14 +53,14 @@ def idle():
 
 
 def timers():
-    """How many sockets of the device's host have TCP's keepalive timer"""
+    """The number of sockets of the device's host that have TCP's keepalive timer"""
     return run("ip netns exec b ss -Htno state established ( sport = :%d or dport = :%d )" %
                (PORT, PORT)).count("timer:(keepalive,")
 
 
 @test
 def on():
-    """TCP's keepalive is on, as the sysctls say, unless it is set off"""
+    """TCP's keepalive is on, as the sysctls say, unless the setting turns it off"""
     for value, there in ("default", 1), ("off", 0), (7000, 1):
         with Settings(keepalive_s=value):
             with serving() as program, opened() as conn:
@@ -76,5 +76,5 @@ def on():
 
 
 def assert_timers(there):
-    """Not while anything is not acknowledged: TCP would send that again instead"""
+    """Waits, because TCP has no such timer while bytes are not acknowledged"""
     until(lambda: timers() == there, "%d keepalive timers, not %d" % (timers(), there))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Reads of the device, which we answer rightly and wrongly, and what it answers to odd requests
-and invalidations of ours."""
+"""Reads of the device that we answer rightly and wrongly, and the device's answers to our odd
+requests and invalidations."""
 import struct
 
 from peer import (
@@ -24,7 +24,7 @@ def told(conn, error, bad):
 
 
 class Asked:
-    """The device calls and reads: the Requests that it sends before an answer"""
+    """The device connects and reads: the Requests that it sends before an answer"""
     def __init__(self, letters="f", ahead=ORD):
         self.called, self.ahead = Called(letters), ahead
 
@@ -75,7 +75,7 @@ def reads_right():
 
 @test
 def reads_fenced():
-    """A Read with a fence is requested when all before it are answered (RDMAP-138)"""
+    """A Read with a fence is requested when all Reads before it are answered (RDMAP-138)"""
     with Asked("fz", ahead=1) as asked:
         for i in range(READS):
             asked.conn.quiet(0.05)
@@ -87,7 +87,7 @@ def reads_fenced():
     assert asked.called.freed == (READS * SIZE, 0)
 
 
-# What is wrong, the Terminate, and how many bytes are placed; the answers but the last are right
+# The mistake, the Terminate, the number of bytes placed; all answers but the last are right
 def wrong():
     yield "STag", "1/1/0", 0, lambda a: [a.part(0, 0, SIZE, stag=0x100)]
     yield "key of the STag", "1/1/0", 0, lambda a: [a.part(0, 0, SIZE, stag=1)]
@@ -132,7 +132,7 @@ def reads_wrong():
 
 @test
 def reads_sink_gone():
-    """The sink of a Read goes before the answer comes: nothing is placed"""
+    """The sink of a Read is deregistered before the answer comes: nothing is placed"""
     with Asked("fu") as asked, Moves(tx_terminate=1):
         asked.conn.say(asked.conn.message(b"now"))
         asked.program.expect("unregistered")
@@ -144,7 +144,7 @@ def reads_sink_gone():
 
 @test
 def reads_unasked():
-    """An answer when all were answered, or none was asked for, is an unexpected opcode"""
+    """An answer without an outstanding Read is an unexpected opcode"""
     with Asked() as asked, Moves(tx_terminate=1):
         for i in range(READS):
             asked.conn.say(asked.part(i, 0, SIZE))
@@ -160,7 +160,7 @@ def reads_unasked():
 
 @test
 def reads_none():
-    """Read depths 0: a Read of ours is refused, and of the device's only an error is told"""
+    """Read depths 0: the device refuses our Read, and its own Read ends in an error"""
     with serving() as program:
         with opened(frame(REQUEST, C, 1, b"e0")) as conn, Moves(rx_header_errors=1):
             conn.echo(1)
@@ -200,13 +200,13 @@ def read_requests():
 
 
 def spoiled(ulpdu, stag):
-    """All reserved bits are set, and an STag is where an invalidation would have it"""
+    """Sets all reserved bits, and puts an STag where an invalidation has it"""
     return bytes([ulpdu[0] | 0x3c, ulpdu[1] | 0x30]) + struct.pack(">I", stag) + ulpdu[6:]
 
 
 @test
 def reserved():
-    """Reserved bits, and the STag of a message that invalidates nothing, are not looked at"""
+    """The device ignores reserved bits, and the STag of a message that invalidates nothing"""
     with serving() as program:
         with opened() as conn:
             for msn, opcode in (1, SEND), (2, SEND_SE):
@@ -223,7 +223,7 @@ def reserved():
 
 @test
 def refused_invalidations():
-    """A peer invalidates a program's region, or none: refused, and nothing is delivered"""
+    """A peer invalidates a program's region, or no region: refused, and nothing is delivered"""
     with serving() as program:
         for opcode in SEND_INV, SEND_SE_INV:
             for flip in 0, 0x100, 1, 0xffffffff:
@@ -239,7 +239,7 @@ def refused_invalidations():
 
 @test
 def first_error():
-    """Of two errors in a segment the first is the one that is told"""
+    """The first of two errors in a segment is reported"""
     with serving() as program:
         kinds = ("1/1/0", lambda c: tagged(WRITE, c.stag ^ 0x100, c.at, b"x")), \
             ("1/2/3", lambda c: untagged(SEND, 9)), \
@@ -257,7 +257,7 @@ def first_error():
 
 @test
 def behind_own_fin():
-    """A message that comes behind the device's FIN is received"""
+    """A message that comes after the device's FIN is received"""
     with Called("d") as parting:
         conn = parting.reply(ACCEPT)
         parting.established()

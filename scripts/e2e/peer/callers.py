@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Whose the device's connections are, also the second attempt of an initiator, with revision
-1, and what the program is told when that cannot even begin: tests of the scripted peer, run by
-callers.sh."""
+"""The owner of the device's connections, also of an initiator's second attempt, with revision
+1, and the error that the program gets if that attempt cannot even begin: tests of the scripted
+peer, run by callers.sh."""
 import os
 import re
 import subprocess
@@ -12,7 +12,7 @@ from device import ACCEPT, Called, Moves, opened, serving, test
 
 @test
 def unreachable():
-    """The route to an old peer is gone: the program is told that, not a refusal (P2P-47)"""
+    """The route to an old peer is gone: the program gets that error, not a refusal (P2P-47)"""
     address = Way.addresses[0]
     route = "ip -n b %s route %%s unreachable %s metric 1" % (
         "-6" if ":" in address else "-4", address)

@@ -8,7 +8,7 @@ from device import (
     ACCEPT, Called, MEM_SIZE, Moves, Settings, WINDOW, opened, say_rtr, serving, slow_reader, test)
 from reads import IRD, ask
 
-TOTAL = 1.5 * SLOW      # seconds for a close; less than those without progress
+TOTAL = 1.5 * SLOW      # seconds for a close; less than the time without progress
 
 
 def in_time():
@@ -16,7 +16,7 @@ def in_time():
 
 
 def keeps_on(program, begin, move):
-    """The peer moves, and the program is told when the time is over, not before and not later."""
+    """The peer makes progress, and the program learns of the end when the time is over."""
     while "DISCONNECTED" not in program.said:
         program.more(0)
         assert now() < begin + 2 * TOTAL + 1, "the peer keeps the connection"
@@ -35,7 +35,7 @@ def is_reset(begin, move):
 
 @test
 def close_late():
-    """What is posted after a disconnect is flushed, and FIN does not wait for it"""
+    """Requests posted after a disconnect are flushed, and FIN does not wait for them"""
     lines = []
     with serving() as program:
         # Nothing goes out before the RTR, so all is posted by then.
@@ -52,7 +52,7 @@ def close_late():
 
 @test
 def close_dribbles():
-    """One time bounds a close, though the peer that owes a Read talks on (SEC-13)"""
+    """One time bounds a close, even if a peer that owes a Read keeps sending (SEC-13)"""
     with in_time(), Called("R") as caller, Moves(conn_reset=1, tx_terminate=0):
         conn = caller.reply(ACCEPT)
         assert conn.hear().opcode == READ
@@ -66,7 +66,7 @@ def close_dribbles():
 
 @contextlib.contextmanager
 def reads_slowly(part, letters):
-    """The peer takes what it asked for little by little, from its part in the close on."""
+    """After its part in the close the peer takes the data that it asked for little by little."""
     with in_time(), serving() as program:
         with slow_reader(letters) as conn, Moves(conn_reset=1, tx_terminate=0):
             ask(conn, IRD, MEM_SIZE, conn.at - WINDOW)
@@ -82,7 +82,7 @@ def reads_slowly(part, letters):
 
 @test
 def close_asked():
-    """The same, though the peer takes what it asked for little by little (SEC-13)"""
+    """The same if the peer takes the data that it asked for little by little (SEC-13)"""
     def part(conn, program):
         conn.say(conn.message(b"now"))
         program.expect("quit")
@@ -92,6 +92,6 @@ def close_asked():
 
 @test
 def close_half_open():
-    """The same, though the peer closed first (CONN-17, SEC-13)"""
+    """The same if the peer closed first (CONN-17, SEC-13)"""
     with reads_slowly(lambda conn, _: conn.finish(), b""):
         pass

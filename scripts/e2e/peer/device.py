@@ -21,7 +21,7 @@ ACCEPT = frame(REPLY, C)
 
 
 def test(function):
-    """A scenario; the first line of its text says what it shows."""
+    """Registers a scenario; the first line of its text says what it tests."""
     assert function.__doc__ and function.__name__ not in TESTS
     TESTS[function.__name__] = function
     return function
@@ -33,7 +33,7 @@ def counter(name):
 
 
 class Moves:
-    """with Moves(name=n, ...): the counters move by exactly that"""
+    """with Moves(name=n, ...): the counters have to move by exactly these numbers"""
     def __init__(self, **by):
         self.by = by
 
@@ -50,7 +50,7 @@ class Moves:
 
 
 class Settings:
-    """with Settings(name=value, ...): of the device, the old ones afterwards"""
+    """with Settings(name=value, ...): sets them on the device, and the old values afterwards"""
     def __init__(self, **values):
         self.values = values
 
@@ -105,7 +105,7 @@ class Program:
         return True
 
     def expect(self, word):
-        """Wait for the line that begins so; those before it are dropped."""
+        """Waits for the line that begins with this word; drops the lines before it."""
         end = now() + 8 * SLOW
         while True:
             while self.lines:
@@ -117,7 +117,7 @@ class Program:
             self.more(left)
 
     def depths(self):
-        """ORD and IRD of the connection that stands now"""
+        """ORD and IRD of the connection that is established now"""
         return tuple(int(word) for word in self.expect("depths")[1:])
 
     def freed(self):
@@ -125,7 +125,7 @@ class Program:
         return tuple(int(word) for word in self.expect("freed")[1:])
 
     def seen(self):
-        """All it said by now"""
+        """All lines that it has printed so far"""
         while self.more(0):
             pass
         lines, self.lines = self.lines, []
@@ -207,7 +207,7 @@ def answered(sock):
 
 
 class Called:
-    """The device calls; conn.request is its Request. The program stays for the next."""
+    """The device connects; conn.request is its Request. The program stays for the next one."""
     caller = None
 
     def __init__(self, letters="", address=None):
@@ -231,7 +231,7 @@ class Called:
             self.freed = self.program.freed()
 
     def again(self):
-        """The next call, with its Request read"""
+        """The next connection, with its Request read"""
         conn = answered(self.sock)
         conn.request = conn.startup()
         assert conn.request.key == REQUEST, "no Request"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What goes wrong on a connection that stands, and how it ends."""
+"""Errors on an established connection, and how it ends."""
 import contextlib
 import ctypes
 import socket
@@ -13,8 +13,8 @@ from device import (
     serving, test)
 
 
-# What is wrong, the Terminate, the counter; a function makes the ULPDU, or a
-# tuple of it and of how it is sent
+# The error, its Terminate, its counter, and a function that makes the ULPDU, or a
+# tuple of the ULPDU and of how it is sent
 def wrong():
     header, access = "rx_header_errors", "rx_access_errors"
     yield "crc", "2/0/2", "rx_crc_errors", lambda c: (c.message(b"bad"), {"crc": 1})
@@ -42,7 +42,7 @@ def wrong():
 
 @test
 def terminates():
-    """Each error's Terminate; a good FPDU behind it is not delivered (ERR-09, ERR-11)"""
+    """Each error's Terminate; a good FPDU after it is not delivered (ERR-09, ERR-11)"""
     with serving() as program:
         for what, error, moves, make in wrong():
             for piece in None, 1:
@@ -67,7 +67,7 @@ def terminates():
 
 @test
 def receives():
-    """Without a receive, with one that is too short: nothing is left of the message"""
+    """No receive, or one that is too short: nothing is left of the message"""
     with serving(), Settings(rnr_wait_ms=0):
         with opened(frame(REQUEST, C, 1, b"n")) as conn:
             conn.say(tagged(WRITE, 0, 0))
@@ -83,7 +83,7 @@ def receives():
 
 @test
 def memory():
-    """Write and Read: what is right works, in pieces too; what is bad is not placed (RCV-01)"""
+    """Write and Read: good ones work, in pieces too; bad ones are not placed (RCV-01)"""
     with serving():
         with opened() as conn:
             data = bytes(range(250)) * 40
@@ -103,7 +103,7 @@ def memory():
 
 @test
 def calls_terminated():
-    """We say Terminate: no answer, and the program is told (CONN-20)"""
+    """We send a Terminate: no answer, and the program learns of it (CONN-20)"""
     for ulpdu in untagged(7, 1, bytes([0x12, 5, 0, 0])), untagged(7, 1, b""):
         with Called("e") as call:
             conn = call.reply(ACCEPT)
@@ -116,18 +116,18 @@ def calls_terminated():
 
 
 def deaf(sock):
-    """TCP sees nothing any more of what arrives: a filter drops it."""
+    """A filter drops everything that arrives for TCP."""
     code = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0))
     sock.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HP", 1, ctypes.addressof(code)))
 
 
-# In one piece always: a deaf peer sends no more bytes than its first window has segments.
+# Sent in one piece, because a deaf peer sends only as many segments as its first window has.
 WHOLE = 1024
 
 
 @contextlib.contextmanager
 def retries(n):
-    """How often TCP of the device's host sends again before it gives up"""
+    """The number of times that TCP of the device's host sends again before it gives up"""
     def write(value):
         enter("b")
         with open("/proc/sys/net/ipv4/tcp_retries2") as f:
@@ -145,7 +145,7 @@ def retries(n):
 
 @test
 def lost():
-    """A peer that acknowledges nothing more: TCP's time-out, told (ERR-01, CONN-19)"""
+    """A peer acknowledges nothing more: the program learns of TCP's time-out (ERR-01, CONN-19)"""
     with serving() as program, retries(2):
         with opened() as conn:
             conn.echo(1)
@@ -195,7 +195,7 @@ def killed():
 
 @test
 def disliked():
-    """The program parts at once: the gate is shut, so FIN alone (GAP-06, CONN-11, CONN-14)"""
+    """The program disconnects before it may send an FPDU: FIN alone (GAP-06, CONN-11, CONN-14)"""
     with serving() as program:
         with opened(frame(REQUEST, C, 1, b"dh")) as conn:
             conn.ended()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Allocations that fail during the startup, as the peer sees it (failslab.sh)."""
+"""Allocations that fail during the startup, as the peer sees that (failslab.sh)."""
 import os
 
 from peer import C, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, Way, enhanced, frame
@@ -34,7 +34,7 @@ class Fails:
 
 
 def sites(function):
-    """Where the calls of a function to the allocator return to"""
+    """The return addresses of a function's calls to the allocator"""
     with open(os.environ["SITES"]) as file:
         words = [line.split() for line in file]
     found = [int(word[0], 16) for word in words if word[1] == function]
@@ -43,7 +43,7 @@ def sites(function):
 
 
 def caller_fails(at, reply):
-    """The Reply is good, and cannot be followed up: Terminate, layer 2, code 5"""
+    """The Reply is good, but the device cannot act on it: Terminate, layer 2, code 5"""
     with Fails(at), Moves(startups_failed=1, tx_terminate=1), Called() as caller:
         conn = caller.reply(reply)
         assert caller.program.expect("CONNECT_ERROR")[1] == "-12"
@@ -51,7 +51,7 @@ def caller_fails(at, reply):
 
 
 def accepter_fails(program, at, request):
-    """The program accepts, and it cannot be done: a reject"""
+    """The program accepts, but the device cannot do it: a reject"""
     with Fails(at), Moves(startups_failed=1), call() as conn:
         conn.send(request)
         rep = conn.startup()
@@ -61,7 +61,7 @@ def accepter_fails(program, at, request):
 
 
 def asking_fails(at, times, full):
-    """The program cannot be asked: a reject, and no word of it (NEG-23)"""
+    """The device cannot ask the program: a reject, and the program gets no event (NEG-23)"""
     for request in frame(REQUEST, C, 1, b"e"), enhanced(REQUEST, C, 1, 1, b"e"):
         with Fails(at, times), call() as conn, \
                 Moves(startups_failed=1, backlog_overflow=int(full)):
@@ -72,7 +72,7 @@ def asking_fails(at, times, full):
 
 
 def request_fails(at):
-    """The Request cannot be made: the program is told"""
+    """The device cannot make the Request: the program gets an error"""
     with listening(), Program() as program, Fails(at), Moves(startups_failed=1):
         program.tell("connect", Way.addresses[0], PORT)
         assert program.expect("CONNECT_ERROR")[1] == "-12"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Who gets a place when there are more startups than places: tests of the scripted peer,
+"""Which peers get a place when there are more startups than places: tests of the scripted peer,
 run by fair.sh."""
 import collections
 import contextlib
@@ -36,7 +36,7 @@ def hostile_host():
 
 
 class Flood:
-    """Connects that many times a second, and says nothing"""
+    """Connects `rate` times a second, and sends nothing"""
     def __init__(self, source, rate):
         self.source, self.rate, self.made = source, rate, 0
         self.socks = collections.deque()
@@ -69,7 +69,7 @@ class Flood:
 
 
 def served_soon():
-    """A good caller, who has a second for each step"""
+    """A good caller that has a second for each step"""
     with Conn(socket.create_connection((Way.addresses[1], PORT), SLOW)) as conn:
         conn.limit = SLOW
         conn.send(ECHO)
@@ -81,7 +81,7 @@ def served_soon():
 
 @test
 def flood():
-    """One source at ten times the rate that is served, and a good caller who gets through"""
+    """One source at ten times the rate that is served, and a good caller that gets through"""
     seconds = 2 * SLOW
     with serving() as program, hostile_host() as source, \
             Settings(max_pending=PLACES, request_timeout_ms=int(1000 * seconds)), \
@@ -97,7 +97,7 @@ def flood():
 
 @test
 def never_answers():
-    """A program that never answers holds its own callers up, and nobody else's"""
+    """A program that never answers holds up its own callers only"""
     with listener() as lazy, Program() as good, contextlib.ExitStack() as stack, \
             Settings(max_pending=8):
         good.tell("listen", Way.addresses[1], PORT + 1)
@@ -105,7 +105,7 @@ def never_answers():
         for _ in range(4):
             stack.enter_context(call()).send(NEVER)
             lazy.expect("CONNECT_REQUEST")
-        # as many again, who wait in TCP's queue
+        # as many again, which wait in TCP's queue
         for _ in range(4):
             stack.enter_context(call()).send(NEVER)
         until(lambda: counter("pending_overflow"), "nobody waits")

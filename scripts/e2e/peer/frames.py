@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""FPDUs as such: Markers, CRCs, PAD, and how the stream is cut, in both roles."""
+"""FPDUs: Markers, CRCs, PAD, and how the stream is cut, in both roles."""
 import itertools
 import random
 import struct
@@ -108,7 +108,7 @@ def calls_markers():
 
 @test
 def bad_markers():
-    """Only FPDUPTR counts, with its two low bits zero, also without CRC (MRK-05, MRK-07, GAP-14)"""
+    """Only FPDUPTR counts, without its two low bits, also without CRC (MRK-05, MRK-07, GAP-14)"""
     with serving():
         for c in C, 0:
             with settings(M, c):
@@ -134,7 +134,7 @@ def bad_markers():
 
 @test
 def last_marker():
-    """An FPDU that ends where a Marker is due waits for none, nor does one follow (MRK-18)"""
+    """An FPDU that ends where a Marker is due is complete without it, both ways (MRK-18)"""
     with serving() as program, settings(M, C):
         with opened(frame(REQUEST, C | M, 1, b"e")) as conn:
             for msn in 1, 2:
@@ -147,7 +147,7 @@ def last_marker():
 
 @test
 def padding():
-    """PAD is nothing but CRC input (FRM-06)"""
+    """PAD is only CRC input (FRM-06)"""
     with serving():
         for c in C, 0:
             with settings(0, c), opened(frame(REQUEST, c, 1, b"e")) as conn:
@@ -185,7 +185,7 @@ def flips():
 
 
 def unchecked(at, conn):
-    """What a Write of 4 bytes does with byte `at` flipped: a Terminate, or what it leaves"""
+    """The result of a Write of 4 bytes with byte `at` flipped: a Terminate, or what it leaves"""
     if at < 2:
         return "2/0/1"          # longer, so the FIN is inside it
     if at < 8:
@@ -200,7 +200,7 @@ def unchecked(at, conn):
 
 @test
 def flips_unchecked():
-    """The same without CRCs: what the bytes say is done (CRC-06, CRC-19)"""
+    """The same without CRCs: the device does what the bytes say (CRC-06, CRC-19)"""
     with serving() as program, settings(0, 0):
         for at in range(24):
             with opened(frame(REQUEST, 0, 1, b"e")) as conn, Moves(rx_crc_errors=0):

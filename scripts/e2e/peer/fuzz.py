@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Valid exchanges with something wrong in them (SEC-01). Whatever it is, the connection
-ends soon after we close it, the program and its memory are whole, and the device serves
-the next. Everything follows from SEED and the number of the connection.
+"""Valid exchanges with something wrong in them (SEC-01). Whatever is wrong, the connection
+ends soon after we close it, the program and its memory are intact, and the device serves
+the next peer. Everything follows from SEED and the number of the connection.
 """
 import contextlib
 import random
@@ -22,7 +22,7 @@ REPLIES = ACCEPT, frame(REPLY, M), frame(REPLY, C | R, 1, b"no"), \
 
 
 def mutated(rng, octets):
-    """Something of it changed, left out, put in or said twice"""
+    """Some of its bytes changed, left out, put in or repeated"""
     octets = bytearray(octets)
     for _ in range(rng.randint(1, 3)):
         at, n = rng.randrange(len(octets) + 1), rng.choice((1, 1, 2, 4, 8))
@@ -50,7 +50,7 @@ def some_ulpdu(rng, conn):
 
 
 def some_fpdus(rng, conn):
-    """A few, some of them bad: above the CRC, which is right then, or below it"""
+    """A few FPDUs. Some are bad: in the ULPDU, with a right CRC, or in the bytes of the FPDU"""
     out = b""
     for _ in range(rng.randint(1, 5)):
         ulpdu, how = some_ulpdu(rng, conn), rng.randrange(4)
@@ -74,7 +74,7 @@ def send_broken(rng, conn, octets):
 
 
 def drained(rng, conn):
-    """It ends when we have closed our half."""
+    """The connection must end when we have closed our half."""
     with contextlib.suppress(OSError):
         if rng.randrange(8) == 0:
             conn.reset()

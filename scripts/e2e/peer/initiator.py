@@ -48,7 +48,7 @@ def improper():
 
 @test
 def bad_replies():
-    """Improper Replies, a Request too: closed, the program is told (NEG-05, NEG-33, CONN-16)"""
+    """Improper Replies: closed, and the program gets an error (NEG-05, NEG-33, CONN-16)"""
     for reply in improper():
         print(reply[:24], flush=True)
         with Moves(startups_failed=1), Called() as call:
@@ -73,7 +73,7 @@ def refusals():
 
 @test
 def no_reply():
-    """A responder that is silent, slow, or parts, also within a Reply (NEG-16, NEG-35, CONN-14)"""
+    """A responder is silent, is slow, or closes, also within a Reply (NEG-16, NEG-35, CONN-14)"""
     with Settings(startup_timeout_ms=400):
         for octets in b"", ACCEPT[:1], ACCEPT[:19], frame(REPLY, C, length=4):
             with Moves(startups_timeout=1), Called() as call:

@@ -22,7 +22,7 @@ def waiting(ms=60000):
 
 @test
 def late():
-    """A receive that comes late: what waited for it is carried out, in order"""
+    """A receive that comes late: all messages that waited are carried out, in order"""
     with waiting() as (program, conn), Moves(rx_no_receive=0, rx_send=2):
         conn.say(tagged(WRITE, conn.stag, conn.at, b"x" * 9))
         conn.say(read_request(1, (77, 1000), 9, (conn.stag, conn.at)))
@@ -41,7 +41,7 @@ def late():
 
 @test
 def late_window():
-    """While a Send waits TCP's window holds us; then nothing is lost (RFC 5041 section 7.1)"""
+    """While a Send waits TCP's window stops us, and nothing is lost (RFC 5041 section 7.1)"""
     with waiting() as (program, conn):
         data, sent = bytes(16384), 0
         conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
@@ -71,7 +71,7 @@ def late_window():
 
 @test
 def late_over():
-    """No receive in the time of the setting: Terminate 1/2/2, which says so"""
+    """No receive in the time of the setting: Terminate 1/2/2"""
     with waiting(1000) as (program, conn), Moves(rx_no_receive=1, rx_header_errors=1):
         start, early = now(), conn.said
         conn.say(conn.message(b"behind it"))
@@ -82,7 +82,7 @@ def late_over():
 
 @test
 def late_gone():
-    """A peer that closes while its Send waits for it; one that resets does not"""
+    """A peer closes while its Send waits: the Send is not lost; it is after a reset"""
     with waiting() as (program, conn), Moves(rx_no_receive=0, conn_reset=0):
         conn.finish()
         conn.quiet(0.3)

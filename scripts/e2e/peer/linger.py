@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Peers that talk on when all is over. The scenario traces the queues of works (trace.sh)."""
+"""Peers that send on after the end. The scenario traces the queues of works (trace.sh)."""
 import contextlib
 import os
 import re
@@ -12,7 +12,7 @@ FLOODERS = 12
 
 
 def turns():
-    """The queue of each turn of an endpoint since the last call"""
+    """The workqueue of each run of an endpoint's work since the last call"""
     path = os.environ["TRACE"] + "/trace"
     with open(path) as f:
         text = f.read()
@@ -23,7 +23,7 @@ def turns():
 
 @test
 def floods():
-    """Who talks on behind a Terminate has its turns beside the startups (RSEC-36)"""
+    """A peer that sends on after a Terminate does not delay startups (RSEC-36)"""
     with serving() as program, contextlib.ExitStack() as stack:
         conns = [stack.enter_context(opened()) for _ in range(FLOODERS)]
         for conn in conns:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What the device should find out by itself when it is to call: tests of the scripted peer,
+"""Mistakes that the device finds by itself before it connects: tests of the scripted peer,
 run by startups.sh."""
 import select
 
@@ -9,7 +9,7 @@ from device import ACCEPT, Called, Moves, Program, listening, test
 
 @test
 def broken():
-    """A queue pair in error: the call is refused at once, and the peer hears nothing"""
+    """A queue pair in error: the connect is refused at once, and the peer gets nothing"""
     with listening() as sock, Program() as program, Moves(startups_failed=1, startups_ok=0):
         program.tell("connect", Way.addresses[0], PORT, "p")
         assert program.expect("unconnected")[1] == "22"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """MPA, DDP and RDMAP over plain TCP, written apart from the driver.
 
-A peer that can say anything, right or wrong, in either role. Nothing here comes
+A peer that can send anything, right or wrong, in either role. Nothing here comes
 from the engine; CRC and framing were checked against the vectors of the
-specifications (see self_test). What tests need besides is in device.py.
+specifications (see self_test). device.py has what tests need besides.
 """
 import contextlib
 import ctypes
@@ -22,7 +22,7 @@ V4, V6 = ("10.77.0.1", "10.77.0.2"), ("fd77::1", "fd77::2")
 
 class Way:
     """How a test is run: the addresses of both ends, and whether the first bytes of
-    all that we send come one by one (run.py)"""
+    all that we send go one by one (run.py)"""
     addresses, by_octets = V4, False
     BEGINNING = 40
 
@@ -43,8 +43,8 @@ def crc32c(data):
 def fpdu(at, ulpdu, markers=False, length=None, pointer=0, reserved=0, pad=0, crc=0):
     """One FPDU that begins at byte `at` of the stream.
 
-    length: what its field says; pointer, reserved, crc: flipped bits of each
-    FPDUPTR, of what stands before it and of the CRC field; pad: the byte it is padded
+    length: the value of its field; pointer, reserved, crc: flipped bits of each
+    FPDUPTR, of the field before it and of the CRC field; pad: the byte it is padded
     with.
     """
     head = struct.pack(">H", len(ulpdu) if length is None else length)
@@ -85,8 +85,8 @@ def read_request(msn, sink, size, source):
 def terminate(error, ulpdu=b"", flags=None, behind=None):
     """The Terminate of an error in that ULPDU, by the figures 7, 8 and 10 of RFC 5040
 
-    error: LAYER/TYPE/CODE; flags, behind: its third byte, and all that stands behind
-    the fourth, if they are to be others
+    error: LAYER/TYPE/CODE; flags, behind: other values for its third byte, and for all bytes
+    after the fourth
     """
     layer, kind, code = (int(number) for number in error.split("/"))
     size = 14 if ulpdu and ulpdu[0] & 0x80 else 18
@@ -143,7 +143,7 @@ F9 = enhanced(REQUEST, M | C, PEER | OFFER_SEND | 1, OFFER_WRITE | OFFER_READ, b
 
 
 class Startup:
-    """What the other end's frame says."""
+    """The startup frame of the other end."""
     def __init__(self, octets):
         self.key = octets[:16]
         self.flags, self.rev, length = struct.unpack(">BBH", octets[16:20])
@@ -166,7 +166,7 @@ def enter(namespace):
 def until(true, what, seconds=5):
     end = now() + seconds * SLOW
     while not true():
-        assert now() < end, "waited in vain: " + what
+        assert now() < end, "timed out waiting: " + what
         time.sleep(0.01)
 
 
@@ -182,7 +182,7 @@ class Conn:
         self.msn = 0
         self.said = b""                 # the last ULPDU
         self.was_reset = False
-        self.ahead = b""                # bytes read, but not asked for yet
+        self.ahead = b""                # bytes read from the socket, but not taken yet
 
     def __enter__(self):
         return self
@@ -191,10 +191,10 @@ class Conn:
         self.sock.close()
 
     def send(self, octets, piece=None, together=False):
-        """piece: its segments; together: one way or the other they would mean more"""
+        """piece: size of its segments; together: never cut, because that changes its meaning"""
         if Way.by_octets and not piece and not together:
             for octet in octets[:Way.BEGINNING]:
-                # what is closed before it was all said is looked at by who tests
+                # the test itself checks a connection that was closed before all was sent
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     self.sock.sendall(bytes([octet]))
             octets = octets[Way.BEGINNING:]
@@ -222,7 +222,7 @@ class Conn:
         return out[:n]
 
     def ended(self):
-        """It is closed, and nothing came before that."""
+        """The connection is closed, and nothing came before that."""
         octets = self.take(1)
         assert not octets, "a byte came: " + octets.hex()
 
@@ -308,7 +308,7 @@ class Conn:
                 return data
 
     def echo(self, *lengths, piece=None):
-        """Sends come back as they were, all of them sent before the first is read"""
+        """All Sends go out before the first is read, and come back unchanged"""
         datas = [bytes((i * 7 + n) & 255 for i in range(n)) for n in lengths]
         first = self.msn
         self.send(b"".join(self.build(self.message(data)) for data in datas), piece)
@@ -316,9 +316,9 @@ class Conn:
             assert self.hear_send(first + i + 1) == data, "echo %d differs" % i
 
     def terminated(self, error, more=b"", about=None):
-        """The Terminate of this error, then the end, whatever more we send
+        """Expects the Terminate of this error, then the end, even if we send more
 
-        about: the ULPDU in error, if it is not the last that we said
+        about: the ULPDU in error, if it is not the last that we sent
         """
         s = self.hear()
         assert s, "closed without a Terminate, expected " + error
@@ -331,7 +331,7 @@ class Conn:
 
 
 def terminates():
-    """What a Terminate says behind its own header, made by hand from the figures of RFC 5040"""
+    """The bytes of Terminates after their own header, made by hand from the figures of RFC 5040"""
     where = struct.pack(">IQ", 0xCAFE, 0x123456789)
     write = bytes.fromhex("c140") + where
     read = read_request(3, (0xAA00, 0x1000), 0x2000, (0xBB00, 0x10000))

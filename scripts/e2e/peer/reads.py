@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Reads of ours that the device may not answer, or not to their end."""
+"""Reads of ours that the device must not answer, or not to their end."""
 import select
 import struct
 
@@ -18,7 +18,7 @@ def ask(conn, number, size, at):
 
 
 def answers(conn, size):
-    """How many bytes of each Read come, and the segment behind the last of them"""
+    """The number of bytes of each Read that come, and the segment after the last of them"""
     got = []
     while True:
         s = conn.hear()
@@ -49,7 +49,7 @@ def ird():
             assert sum(got) < IRD * size, "nothing was outstanding any more"
             conn.ended()
             program.expect("DISCONNECTED")
-        # As many as it may have, and as many again when they were answered, are no fault.
+        # As many as the IRD, and as many again after these were answered, are no error.
         with slow_reader() as conn, Moves(rx_read_request=2 * IRD, tx_terminate=0):
             for turn in range(2):
                 for i in range(IRD):
@@ -64,7 +64,7 @@ def ird():
 
 @test
 def read_gone():
-    """The source of a Read goes while it is answered (RFC 5040 sections 4.8 and 7.1)"""
+    """The source of a Read is deregistered while it is answered (RFC 5040 sections 4.8 and 7.1)"""
     size = WINDOW_SIZE
     with serving() as program:
         with slow_reader(b"u") as conn, Moves(rx_access_errors=1, tx_terminate=1):
@@ -72,7 +72,7 @@ def read_gone():
             conn.say(conn.message(b"now"))
             program.expect("unregistered")
             got, s = answers(conn, size)
-            # It is of the Read whose response stopped, or of the first without one.
+            # The error is in the Read whose response stopped, or in the first without one.
             if not got or got[-1] == size:
                 got.append(0)
             i, sent = len(got) - 1, got[-1]
@@ -86,7 +86,7 @@ def read_gone():
 
 @test
 def terminate_amid():
-    """An error while a Read is answered: whole segments, and behind them the Terminate (RDMAP-123)"""
+    """An error while a Read is answered: whole segments, then the Terminate (RDMAP-123)"""
     size = MEM_SIZE         # more than TCP takes from the device while nobody reads
     with serving() as program:
         with slow_reader() as conn, Moves(rx_access_errors=1, tx_terminate=1):
@@ -123,7 +123,7 @@ def token(conn):
 
 @test
 def sinks():
-    """A Read shows no key and no address of its sink, but a token of the connection"""
+    """A Read Request has no key and no address of its sink, but a token of the connection"""
     tokens = set()
     with serving() as program:
         with opened(READS) as conn, Moves(rx_read_response=2):
@@ -134,7 +134,7 @@ def sinks():
                 program.expect("fetched")
             conn.finish()
         assert program.freed() == (2 * READ_SIZE, len("go"))
-        # Nothing else is good for the token, and nothing else for a response.
+        # The token is good for nothing else, and nothing else is good for a response.
         for wrong in (lambda conn, sink: tagged(WRITE, sink, 0, b"x"),
                       lambda conn, sink: tagged(RESPONSE, conn.stag, 0, b"x" * READ_SIZE)):
             with opened(READS) as conn, Moves(rx_access_errors=1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The device is the responder, and we say anything."""
+"""The device is the responder, and we send anything."""
 import contextlib
 import time
 
@@ -10,7 +10,7 @@ from device import (
     ECHO, HELLO, Moves, Program, Settings, call, counter, opened, say_rtr, serving, test)
 
 
-# Request, and what the Reply has to be: flags, revision, IRD word, ORD word
+# A Request, and the Reply that it has to get: flags, revision, IRD word, ORD word
 def proper():
     none = (C, 1, None, None)
     yield F1, none
@@ -26,7 +26,7 @@ def proper():
     # without A the other flags mean nothing (P2P-27)
     yield enhanced(REQUEST, C, OFFER_SEND | 3, OFFER_WRITE | OFFER_READ | 2), (C | S, 2, 4, 3)
     yield enhanced(REQUEST, C, PEER | OFFER_SEND, 0), (C | S, 2, PEER | OFFER_SEND | 4, 0)
-    # no type offered: all that we have (P2P-33)
+    # no type offered: the Reply shows all that we have (P2P-33)
     yield (enhanced(REQUEST, C, PEER, 0),
            (C | S, 2, PEER | OFFER_SEND | 4, OFFER_WRITE | OFFER_READ))
     yield enhanced(REQUEST, C, 0x3FFE, 0x3FFE), (C | S, 2, 128, 4)     # P2P-48
@@ -131,7 +131,7 @@ def many_silent():
 
 @test
 def two_ports():
-    """The ports of a device share its room: no one port keeps it (CONN-22)"""
+    """The ports of a device share its room: no port keeps all of it (CONN-22)"""
     with serving() as program, Program() as other:
         other.tell("listen", Way.addresses[1], PORT + 1)
         other.expect("listens")
@@ -151,7 +151,7 @@ def two_ports():
 
 @test
 def no_answer():
-    """The program does not answer in time: we reject, the caller goes (NEG-23, NEG-34)"""
+    """The program does not answer in time: the device rejects, the peer closes (NEG-23, NEG-34)"""
     with serving() as program, Settings(startup_timeout_ms=300):
         for request in frame(REQUEST, C, 1, b"w"), enhanced(REQUEST, C, PEER, OFFER_WRITE, b"w"):
             with Moves(startups_timeout=1, startups_rejected=0), call() as conn:
@@ -165,7 +165,7 @@ def no_answer():
 
 @test
 def behind():
-    """Bytes behind the Request end it (DUAL-07, SEC-15, GAP-07)"""
+    """Bytes after the Request end the startup (DUAL-07, SEC-15, GAP-07)"""
     with serving():
         for tail in b"x", b"GET /", bytes(64), F1:
             with Moves(startups_failed=1), call() as conn:
@@ -174,7 +174,7 @@ def behind():
 
 
 def free_slot(program):
-    """max_pending is 1: does nobody else hold the place?"""
+    """max_pending is 1: is the place free?"""
     try:
         with opened() as conn:
             conn.say(conn.message())
@@ -191,7 +191,7 @@ def parting():
     with serving() as program:
         for part in Conn.finish, Conn.reset:
             for octets in b"", F1[:1], F1[:19], frame(REQUEST, C, length=8) + b"1234":
-                # one that is reset before it was looked at does not count
+                # a connection that is reset before the device looks at it does not count
                 with Moves(startups_failed=1) if part is Conn.finish else Moves(), \
                         Settings(max_pending=1), call() as conn:
                     conn.send(octets)
@@ -220,7 +220,7 @@ def parting():
 
 @test
 def private_data():
-    """Private Data up to its limits; iw_cm can tell 255 bytes (NEG-14 to NEG-17, P2P-05)"""
+    """Private Data up to its limits; iw_cm can pass on 255 bytes (NEG-14 to NEG-17, P2P-05)"""
     with serving() as program:
         for n in 0, 1, 2, 255, 256, 508, 512:
             for build, most in (lambda pd: frame(REQUEST, C, 1, pd), 512), \
@@ -228,7 +228,7 @@ def private_data():
                 if n > most:
                     continue
                 pd = bytes(0x80 | i & 0x7F for i in range(n))
-                if n > 255:     # more than iw_cm can tell (NEG-17)
+                if n > 255:     # more than iw_cm can pass on (NEG-17)
                     with Moves(startups_failed=1), call() as conn:
                         conn.send(build(pd), 37)
                         conn.ended()
@@ -262,7 +262,7 @@ def rejects():
 
 @test
 def gate():
-    """Nothing is sent before the first valid FPDU, nor for a bad one (NEG-30, DUAL-11)"""
+    """Nothing is sent before the first valid FPDU, nor after a bad one (NEG-30, DUAL-11)"""
     with serving() as program:
         with opened(HELLO) as conn:
             program.expect("posted")
@@ -279,7 +279,7 @@ def gate():
                 conn.say(conn.message(), **how)
                 conn.ended()
             program.expect("DISCONNECTED")
-        # valid to MPA, so what is wrong with it is said; and nothing else is
+        # valid to MPA, so the Terminate reports the error; and nothing else is sent
         with opened(HELLO) as conn:
             program.expect("posted")
             conn.say(untagged(SEND, 7))
@@ -310,7 +310,7 @@ def ipv6():
         for request in F9, frame(REQUEST, C | M, 1, b"e"):
             with opened(request, V6[1], piece=1) as conn:
                 conn.say(conn.message(b"six"))
-                # the program may see the data before it is told of the connection
+                # the program may see the data before the connection's event
                 said = {conn.hear_send(i + 1) for i in range(2 if request is F9 else 1)}
                 assert said == ({b"hello", b"six"} if request is F9 else {b"six"}), said
         with opened(address=V6[1]) as conn:
@@ -321,7 +321,7 @@ def ipv6():
 
 @test
 def third_frame():
-    """An RtR frame behind the Reply is a bad FPDU, and no hang (HIST-16, HIST-17)"""
+    """An RtR frame after the Reply is a bad FPDU, and hangs nothing (HIST-16, HIST-17)"""
     third = b"MPA ID Rtr Frame" + frame(b"", C)
     with serving() as program:
         for flags in C, C | S:

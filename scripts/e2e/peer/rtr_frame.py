@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """The RtR frame (HIST-16), and how connections end.
 
-Either role; the device is the responder where a test begins with serving(), else
+Both roles: the device is the responder in a test that begins with serving(), else
 the initiator.
 """
 import contextlib
@@ -45,7 +45,7 @@ def rtr_taken():
 
 @test
 def rtr_and_fpdu():
-    """FPDUs behind it in the same segment, with Markers both ways, IPv6"""
+    """FPDUs after it in the same segment, with Markers both ways, IPv6"""
     with Settings(rtr_frame=1, markers=1), serving(V6[1]) as program:
         request = frame(REQUEST, C | M | S, 1, b"he")
         for cut in None, 21, 30:
@@ -57,7 +57,7 @@ def rtr_and_fpdu():
                     assert conn.hear_send(1) == b"hello"
                     conn.send(octets[cut:])
                     assert conn.hear_send(2) == b"first" and conn.hear_send(3) == b"second"
-                else:   # the program may see data before it is told of the connection
+                else:   # the program may see data before the connection's event
                     said = [conn.hear_send(i + 1) for i in range(3)]
                     assert sorted(said) == [b"first", b"hello", b"second"], said
                     assert said.index(b"first") < said.index(b"second"), said
@@ -77,7 +77,7 @@ def no_rtr_frames():
 
 @test
 def rtr_bad():
-    """What is no RtR frame closes TCP, and the program is told once"""
+    """Anything but an RtR frame closes TCP, and the program gets one event"""
     with Settings(rtr_frame=1), serving() as program:
         for octets in no_rtr_frames():
             print(octets[:24], flush=True)
@@ -96,7 +96,7 @@ def rtr_bad():
 
 @test
 def rtr_late():
-    """The deadline covers it; a responder that waits for it takes no caller's place"""
+    """The deadline covers it; a responder that waits for it takes no place of a startup"""
     with Settings(rtr_frame=1, startup_timeout_ms=500 * int(SLOW), max_pending=1), \
             serving() as program:
         with Moves(startups_timeout=2, pending_overflow=0):
@@ -109,7 +109,7 @@ def rtr_late():
 
 @test
 def rtr_opened():
-    """Behind it the connection is one like any other: no deadline, not half-open"""
+    """After it the connection is like any other: no deadline, not half-open"""
     with Settings(rtr_frame=1, startup_timeout_ms=500 * int(SLOW), max_pending=1), \
             serving() as program, Moves(startups_timeout=0):
         with opened(WANTS) as conn:
@@ -154,7 +154,7 @@ def rtr_not_wanted():
             rep = conn.startup()
             assert rep.flags == C | R and rep.pd == b"no"
             conn.ended()
-        # To who does not know it, it is the beginning of a long FPDU (HIST-16).
+        # A responder that does not know it takes it for the beginning of a long FPDU (HIST-16).
         with opened(frame(REQUEST, C | S, 1, b"e")) as conn:
             with Moves(conn_reset=1):
                 conn.send(RTR_FRAME)
@@ -172,7 +172,7 @@ def rtr_not_wanted():
 
 @test
 def rtr_sent():
-    """Asked for at revision 1, sent when the Reply has S, before all FPDUs"""
+    """The Request asks for it at revision 1; it is sent if the Reply has S, before all FPDUs"""
     for markers in 0, 1:
         for flags in C | S, S, C | M | S:
             for piece in None, 1:
@@ -220,7 +220,7 @@ def rtr_ignored():
 
 @test
 def local_error():
-    """A Reply that we cannot follow up: code 5 (P2P-41); an accept: a reject"""
+    """A Reply that the device cannot act on: code 5 (P2P-41); an accept: a reject"""
     for reply in ACCEPT, frame(REPLY, C | M), enhanced(REPLY, C, PEER | 4, OFFER_WRITE | 4):
         with Moves(startups_failed=1, tx_terminate=1), Called("b") as caller:
             caller.program.expect("broken")
@@ -245,7 +245,7 @@ def local_error():
 
 @test
 def private_data_256():
-    """iw_cm's length is one byte: what it cannot tell is refused (NEG-17, NEG-18)"""
+    """iw_cm's length is one byte: longer Private Data is refused (NEG-17, NEG-18)"""
     for n in 254, 255, 256, 257, 511, 512:
         pd = bytes(1 + i % 255 for i in range(n))
         for reject in 0, R:
@@ -268,7 +268,7 @@ def private_data_256():
 
 @test
 def half_close():
-    """Our FIN ends one direction: what we asked for still comes (CONN-17, CONN-18)"""
+    """Our FIN ends one direction: the data that we asked for still comes (CONN-17, CONN-18)"""
     with serving() as program:
         with slow_reader() as conn, Moves(conn_reset=0, rx_read_request=4):
             for i in range(4):
@@ -287,7 +287,7 @@ def half_close():
 
 @test
 def half_close_stalls():
-    """Who closes one half and takes nothing does not keep us (SEC-13)"""
+    """A peer that closes one half and takes nothing is given up (SEC-13)"""
     with serving() as program:
         with slow_reader() as conn:
             for i in range(4):
@@ -302,7 +302,7 @@ def half_close_stalls():
 
 @test
 def last_words():
-    """All that was posted before a disconnect arrives, then FIN (CONN-20)"""
+    """All requests that were posted before a disconnect arrive, then FIN (CONN-20)"""
     for finish in False, True:
         with Called("q") as caller, Moves(conn_reset=0):
             conn = caller.reply(ACCEPT)
@@ -312,7 +312,7 @@ def last_words():
             for i in range(32):
                 assert conn.hear_send(i + 1) == bytes([0x30 + i % 8]) * 16384
             conn.ended()
-    # also what waits for the RTR that was agreed on
+    # also those that wait for the RTR that was agreed on
     with serving() as program:
         with opened(enhanced(REQUEST, C, PEER | 9, OFFER_WRITE | 9, b"q")) as conn:
             program.expect("quit")
@@ -322,7 +322,7 @@ def last_words():
                 assert conn.hear_send(i + 1) == bytes([0x30 + i % 8]) * 16384
             conn.ended()
         program.expect("DISCONNECTED")
-    # not what may not be sent yet (NEG-30): FIN alone
+    # not those that may not be sent yet (NEG-30): FIN alone
     with serving() as program:
         with opened(frame(REQUEST, C, 1, b"q")) as conn:
             program.expect("quit")
@@ -351,7 +351,7 @@ def unread():
 
 @test
 def unread_slowly():
-    """Who still talks is heard for as long as it moves, up to a bound (CONN-20)"""
+    """A peer that still sends is read while it makes progress, up to a bound (CONN-20)"""
     with serving() as program:
         with opened() as slow, opened() as endless:
             for conn in slow, endless:
@@ -360,7 +360,7 @@ def unread_slowly():
             begin = time.monotonic()
             for _ in range(2):
                 program.expect("DISCONNECTED")
-            # longer than the peer of a connection that is over may be silent
+            # longer than a peer may be silent after the end of its connection
             while time.monotonic() < begin + 4:
                 for conn in slow, endless:
                     conn.send(b"more", together=True)
@@ -404,7 +404,7 @@ def streaming():
                     conn.send(b"Z")
                 conn.ended()
         assert not program.seen(), "the program was told"
-    # whoever listens at TCP is the responder
+    # the end that listens at TCP is the responder
     with Moves(startups_failed=1), Called() as caller:
         caller.conn.send(frame(REQUEST, C))
         caller.refused("CONNECT_ERROR", -71)
@@ -423,7 +423,7 @@ def reset_at_once():
 
 @test
 def boundary():
-    """FIN between FPDUs is a close; inside one it is an error, which the peer is told"""
+    """FIN between FPDUs is a close; inside one it is an error, which a Terminate reports"""
     with serving() as program:
         for cut, lost in (None, 0), (1, 1), (4, 1), (-1, 1):
             with opened() as conn, Moves(conn_reset=lost, tx_terminate=lost):

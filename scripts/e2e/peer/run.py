@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""run.py FILE TEST: a test of FILE.py, in namespace a
+"""run.py FILE TEST: runs a test of FILE.py, in namespace a
 
-run.py --list FILE...: each test of these files, as "FILE, name, first line of its text" with
-tabs between them. Those are scenarios (peer.sh).
+run.py --list FILE...: prints each test of these files, as "FILE, name, first line of its text"
+with tabs between them. These tests are scenarios (peer.sh).
 """
 import importlib
 import os
@@ -31,8 +31,8 @@ def kernel_log():
 
 
 def run(name):
-    """The test over IPv4 with each send in one piece, then over IPv6 by bytes; with good
-    peers and a silent log after each"""
+    """Runs the test over IPv4 with each send in one piece, then over IPv6 by bytes; after each
+    the device must serve good peers, and the kernel's log be silent"""
     self_test()
     assert os.listdir(SYS + "/mpa"), "no settings of the device"
     log = kernel_log()

@@ -13,7 +13,7 @@ NO_RTR = untagged(TERMINATE, 1, bytes([0x20, 7, 0, 0]))
 
 
 def words(kinds, ird=4, ord_=4):
-    """The two words of enhanced data that show these types"""
+    """The two words of enhanced data with these types"""
     return (PEER | ird | sum(BITS[kind][0] for kind in kinds),
             ord_ | sum(BITS[kind][1] for kind in kinds))
 
@@ -24,7 +24,7 @@ def having(kinds):
 
 @test
 def offers():
-    """8 offers by 8 sets of RTR types, device responds; none is seen (P2P-28 to P2P-33)"""
+    """8 offers by 8 sets of RTR types, device responds, no RTR is seen (P2P-28 to P2P-33)"""
     with serving() as program:
         for have in SETS:
             with having(have):
@@ -40,7 +40,7 @@ def offers():
                                 conn.say(NO_RTR)
                                 assert conn.hear() is None
                             else:
-                                # no receive is there that it could take
+                                # there is no receive that it could take
                                 say_rtr(conn, kind)
                                 assert conn.hear_send(1) == b"hello"
                         program.expect("freed")
@@ -53,7 +53,7 @@ def offers():
 
 @test
 def calls_offers():
-    """7 offers by 8 sets of RTR types, device calls: its choice, or code 7 (P2P-32 to P2P-35)"""
+    """7 offers by 8 sets of RTR types, device connects: its choice, or code 7 (P2P-32 to P2P-35)"""
     for have in SETS[1:]:
         with having(have):
             for shown in SETS:
@@ -73,7 +73,7 @@ def calls_offers():
 
 @test
 def rtr_types():
-    """The RTR is chosen by the Reply's flags and comes first (P2P-34, P2P-36)"""
+    """The Reply's flags choose the RTR, which comes first (P2P-34, P2P-36)"""
     words = {SEND: (OFFER_SEND, 0), WRITE: (0, OFFER_WRITE), READ: (0, OFFER_READ)}
     for shown, want in ((SEND,), SEND), ((WRITE,), WRITE), ((READ,), READ), \
             ((SEND, READ), READ), ((SEND, WRITE), WRITE), ((SEND, WRITE, READ), WRITE):
@@ -130,7 +130,7 @@ def pairs():
 
 
 def told(n):
-    """What a program sees of a depth of the peer's"""
+    """The depth of the peer that a program sees"""
     return str(128 if n == ANY else min(n, 255))
 
 
@@ -158,7 +158,7 @@ def granted():
             assert program.depths() == (0, 1)           # P2P-14
             say_rtr(conn, READ)
             assert conn.hear_send(1) == b"hello"
-        # With the ORD left to the programs IRD stays 0, and no Read can be the RTR.
+        # If the ORD is left to the programs IRD stays 0, and no Read can be the RTR.
         with opened(enhanced(REQUEST, C, PEER | OFFER_SEND | 4,
                              OFFER_READ | OFFER_WRITE | ANY, b"h0")) as conn:
             assert (conn.reply.ird, conn.reply.ord) == (PEER | OFFER_SEND | ANY, OFFER_WRITE)

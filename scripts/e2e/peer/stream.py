@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The stream behind the startup: where it begins, and that what was agreed for it holds
-to its end. The device has the role that each part names.
+"""The stream after the startup: where it begins, and that the agreement on it holds
+to its end. Each part names the role of the device.
 """
 from peer import C, M, REPLY, REQUEST, frame
 from device import Called, Settings, opened, serving, test
 
 
 def goes_on(conn, crc):
-    """Data both ways, then a bad CRC, which matters or does not"""
+    """Data both ways, then a bad CRC, which ends the connection or does not"""
     conn.echo(9, 1500)
     conn.say(conn.message(b"bad"), crc=1)
     if crc:
@@ -18,7 +18,7 @@ def goes_on(conn, crc):
 
 @test
 def crc_stays():
-    """What was agreed on CRCs holds to the end, whatever the setting is by then (CRC-07)"""
+    """The agreement on CRCs holds to the end, whatever the setting is by then (CRC-07)"""
     with serving() as program:
         for at_first, later, crc in ("required", "off", True), ("off", "required", False):
             with Settings(crc=at_first), opened(frame(REQUEST, 0, 1, b"e")) as conn:
@@ -37,7 +37,7 @@ def crc_stays():
 
 @test
 def odd_frames():
-    """Markers count from behind a startup frame of any length (MRK-09, MRK-10, NEG-37)"""
+    """Markers count from the end of a startup frame of any length (MRK-09, MRK-10, NEG-37)"""
     with serving() as program, Settings(markers=1):
         for n in (*range(1, 9), 253, 254, 255):
             with opened(frame(REQUEST, C | M, 1, b"e".ljust(n, b"."))) as conn:

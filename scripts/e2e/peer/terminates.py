@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Terminates: that of each error on the wire, byte for byte (peer.py, terminate()), and what
-becomes of those that we say.
+the device does with ours.
 """
 import contextlib
 import os
@@ -19,7 +19,7 @@ FLUSHED, REM_ACCESS, REM_OP = 5, 10, 21
 
 
 def bad_headers():
-    """What is wrong, the Terminate, a function that makes the ULPDU"""
+    """The mistake, the Terminate, a function that makes the ULPDU"""
     for version in 0, 2, 3:
         yield "DDP version", "1/2/6", lambda c: c.message(ddp=version)
         yield "DDP version, tagged", "1/1/4", \
@@ -59,7 +59,7 @@ def bad_accesses(other):
 
 
 def refuse(program, what, error, make, letters=b"e"):
-    """Two of them in one segment: the first is named (RFC 5040 section 7.1)"""
+    """Two mistakes in one segment: the Terminate names the first (RFC 5040 section 7.1)"""
     print(what, flush=True)
     with opened(frame(REQUEST, C, 1, letters)) as conn:
         conn.echo(4)
@@ -107,7 +107,7 @@ def broken_messages():
 
 @test
 def error_behind_fin():
-    """An error behind our FIN: told here, and no Terminate, because TCP would not send it"""
+    """An error after the device's FIN: no Terminate, because TCP would not send it"""
     with Called("q") as call, Moves(rx_crc_errors=1, tx_terminate=0):
         conn = call.reply(ACCEPT)
         for i in range(32):
@@ -116,9 +116,9 @@ def error_behind_fin():
         conn.say(conn.message(b"bad"), crc=1)
 
 
-# --- Terminates that we say ---
+# --- Terminates that we send ---
 
-# As the RFCs name the codes, beside the names of the driver's errors
+# The codes by the names that the RFCs have for them, with the names of the driver's errors
 CODES = {
     "2/0/1": "mpa_closed", "2/0/2": "mpa_crc", "2/0/3": "mpa_marker", "2/0/4": "mpa_frame",
     "2/0/5": "mpa_local", "2/0/6": "mpa_ird", "2/0/7": "mpa_rtr",
@@ -160,7 +160,7 @@ def counts_terminates():
 
 @contextlib.contextmanager
 def stopped(program):
-    """It does not run, so its queue pair is there still"""
+    """The program is stopped, so its queue pair still exists"""
     program.process.send_signal(signal.SIGSTOP)
     try:
         yield
@@ -169,7 +169,7 @@ def stopped(program):
 
 
 def is_shown(words):
-    """rdma(8) shows them of a queue pair of the device's"""
+    """Does rdma(8) show these words for a queue pair of the device?"""
     command = ["rdma", "resource", "show", "qp", "link", DEVICE + "/1", "-dd"]
     out = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
     return words in " ".join(out.split())
@@ -197,7 +197,7 @@ def shows_terminates():
             conn.terminated("2/0/2")
 
 
-# --- Reads of the program's ---
+# --- Reads of the program ---
 
 @contextlib.contextmanager
 def asked():
@@ -224,12 +224,12 @@ def about_reads(reqs):
     yield terminate("0/1/1", third, 0xC0, struct.pack(">H", 46) + third[:18]), 2, REM_ACCESS
     yield terminate("0/2/6", third), 2, REM_OP
     yield terminate("1/2/2", second), 1, REM_OP
-    # those that name none of them are about the oldest
+    # a Terminate that names none of them is about the oldest
     yield terminate("0/1/0", read_request(9, (1, 2), 3, (4, 5))), 0, REM_ACCESS
     yield terminate("0/1/0", b"", 0x20, second[18:]), 0, REM_ACCESS
     yield terminate("0/1/0"), 0, REM_ACCESS
     yield terminate("0/2/7"), 0, REM_OP
-    # those that are not about a Read
+    # Terminates that are not about a Read
     yield terminate("0/1/9"), -1, FLUSHED
     yield terminate("0/1/9", untagged(SEND_INV, 2, inval=1)), -1, FLUSHED
     yield terminate("0/1/2", tagged(WRITE, 1, 2, b"x")), -1, FLUSHED
@@ -256,7 +256,7 @@ def reads_terminated():
 
 
 def wrong_answers(sink, other):
-    """The Terminate, a response that is not what the first Read asked for"""
+    """The Terminate, and a wrong response to the first Read"""
     (stag, to), data = sink, bytes(1000)
     yield "1/1/0", tagged(RESPONSE, stag ^ 0x100, to, data)
     yield "1/1/0", tagged(RESPONSE, stag ^ 0x100, to, data[:10], last=False)
@@ -270,7 +270,7 @@ def wrong_answers(sink, other):
 
 @test
 def reads_answered():
-    """Reads of ours, answered well and in each wrong way (RFC 5040 section 5.2.2)"""
+    """Reads of the device, answered well and in each wrong way (RFC 5040 section 5.2.2)"""
     with serving() as program:
         with asked() as (conn, reqs), Moves(rx_read_response=3, tx_terminate=0):
             for pieces, s in zip((1, 2, 10), reqs):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """unfinished.py ADDRESS: connects to an RDMA server there, at port $PORT, and sends an FPDU
-of 60000 bytes but for its end. Then it waits to be killed."""
+of 60000 bytes without its end. Then it waits to be killed."""
 import socket
 import sys
 import time
