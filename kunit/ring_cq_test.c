@@ -173,7 +173,7 @@ static void user_arming(struct kunit *test)
 	rnic_cq_ring_free(&ring);
 }
 
-/* How many completions came after the oldest that is unread; user space alone knows which. */
+/* Is a completion unread after @age others have come? Only user space reads them. */
 static void user_unread(struct kunit *test)
 {
 	struct rnic_cq_ring ring = new_ring(test, 4, ring_user);

@@ -486,7 +486,7 @@ static void doorbells(struct kunit *test)
 	for (i = 0; post(&sq, &put, &rang); i++)
 		;
 	KUNIT_EXPECT_EQ(test, i, 4u);
-	/* what was given back is user space's: giving back again takes nothing */
+	/* an entry given back is user space's: giving back again takes nothing */
 	rnic_sq_give_back(&sq);
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, sq.ring[i].flags & SIW_WQE_VALID, SIW_WQE_VALID);

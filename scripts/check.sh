@@ -25,7 +25,6 @@
 #
 # The last line is "N passed, N failed". A part that could not be built or run, a test
 # program that ended badly, a missing plan and a dead guest count as failures.
-# program that ended badly, a missing plan and a dead guest count as failures.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -205,9 +204,9 @@ other_kernels() {
 	count "building for other kernels" "$OUT/kernels.tap" $status
 }
 
-# A tree in any folder is as good: in one with a blank in its name, which is gone about by a
-# copy below /tmp, where a guest has files of its own. A disk's image on its overlay would
-# have no room.
+# Runs a scenario from a tree whose folder has a blank in its name. make then goes on in a copy
+# below /tmp, where a guest has a file system of its own (stage2.sh). The scenario needs that,
+# because its disk's image would have no room on the guest's overlay.
 other_folder() {
 	local dir="$OUT/with a blank/rdma_mpa" status=0
 	step "one scenario in a folder with a blank in its name, and below /tmp"
@@ -309,7 +308,7 @@ turn_of() {
 some_of() {
 	local turn number=0 name
 	turn=$(turn_of "$1")
-	step "on $1: what always runs there, and part $((turn + 1)) of $PARTS of all else (TURN=$turn)"
+	step "on $1: the scenarios for it, and part $((turn + 1)) of $PARTS of all else (TURN=$turn)"
 	shift
 	for name in "$@"; do
 		number=$((number + 1))

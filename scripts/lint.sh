@@ -48,7 +48,7 @@ user_space=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCAS
 user_space+=,EMBEDDED_FUNCTION_NAME	# a test's name is its function's
 user_space+=,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE,COMPLEX_MACRO # the shim defines
 user_space+=,IS_ENABLED_CONFIG,SPACING	# macros of the kernel's
-user_space+=,NEW_TYPEDEFS,MEMORY_BARRIER,MACRO_WITH_FLOW_CONTROL # what the shim models
+user_space+=,NEW_TYPEDEFS,MEMORY_BARRIER,MACRO_WITH_FLOW_CONTROL # the shim models these
 
 # checkpatch IGNORE FILE...: one line a finding
 checkpatch() {

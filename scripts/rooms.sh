@@ -7,7 +7,6 @@
 # rooms.sh dot     the same as a graph for graphviz, a cluster for each room
 #
 # A room is a folder of the driver, and root is the files beside them. Calls are taken from
-# A room is a folder of the driver, and root is the files beside them. Calls are taken from
 # the objects of the last build, so that calls of inline functions, and functions in tables,
 # count, too.
 set -euo pipefail
@@ -32,10 +31,10 @@ declare -A MAY=(
 ONLY=(
 	'rdma/siw-abi.h:ring/* verbs.c device.c:the user ABI has one home'
 	'rdma/iw_cm.h:conn/* device.c:connection management has one home'
-	'rdma/rdma_cm.h:conn/rdmacm.c:what is relied on in rdma_cm has one home'
+	'rdma/rdma_cm.h:conn/rdmacm.c:code that relies on internals of rdma_cm has one home'
 	'rdma/rdma_netlink.h:link.c:rdma link has one home'
-	'net/tcp.h:tcp/*:what is relied on in TCP has one home'
-	'net/inet_connection_sock.h:tcp/*:what is relied on in TCP has one home'
+	'net/tcp.h:tcp/*:code that relies on internals of TCP has one home'
+	'net/inet_connection_sock.h:tcp/*:code that relies on internals of TCP has one home'
 )
 
 # Headers of the kernel that the engine may use. They have bytes and decisions, and no sockets,

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # reports.sh start  (in a guest with the debug kernel) before the tests: kmemleak
 #                   scans when we ask, not now and then
-# reports.sh check  after them, our module unloaded: what the kernel's own checks
-#                   have found since boot, as TAP
+# reports.sh check  after them, with our module unloaded: prints what the kernel's own
+#                   checks have found since boot, as TAP
 set -uo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 kmemleak=/sys/kernel/debug/kmemleak

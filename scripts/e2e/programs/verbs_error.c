@@ -37,8 +37,8 @@ struct crime {
 	int offset, len;		/* relative to the region */
 	unsigned int access;		/* of the region */
 	unsigned int special;
-	unsigned int status;		/* what a's request may end with */
-	unsigned int recv_status;	/* what b's first receive may end with */
+	unsigned int status;		/* with which a's request may end */
+	unsigned int recv_status;	/* with which b's first receive may end */
 };
 
 static unsigned int wait_status(struct side *s, struct ibv_wc *all, unsigned int n)

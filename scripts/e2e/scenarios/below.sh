@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# What happens in TCP and IP, below the device: loss while connections start, a
+# Events in TCP and IP, below the device: loss while connections start, a
 # peer that TCP gives up, IPsec.
 
 # Segments that TCP sent again in namespace $1

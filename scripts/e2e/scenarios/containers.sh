@@ -181,7 +181,7 @@ describe() {
 
 # --- containers: podman, which is large, comes with make container-check ---
 
-# make_root DIR: what rping and ibv_devices need of this machine. The C library loads
+# make_root DIR: copies what rping and ibv_devices need of this machine. The C library loads
 # libgcc_s when a thread ends.
 make_root() {
 	local programs files

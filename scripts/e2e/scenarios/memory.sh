@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Memory regions: what a peer can learn about them, and what it can do to them.
-# Memory regions: what a peer can find out of them, and what it can do to them.
 
 MEMPROBE_ADDRESS=10.77.9.1
 
