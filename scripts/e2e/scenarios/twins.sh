@@ -72,7 +72,7 @@ names_are_different() {
 		grep -q 0277:0000:0002 /sys/class/infiniband/mpa3/ports/1/gids/0
 }
 
-scenario twins_container 60 "an interface in a container has its parent's MAC: each has a device" slow
+scenario twins_container 60 "an interface in a container has its parent's MAC: a device each" slow
 twins_container() {
 	dirty
 	ip netns add r
