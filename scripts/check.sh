@@ -28,6 +28,10 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/check/choose.sh
+. "$TOP/scripts/check/choose.sh"
+# shellcheck source=scripts/check/report.sh
+. "$TOP/scripts/check/report.sh"
 
 OUT=$BUILD/check
 passed=0 failed=0
@@ -37,131 +41,6 @@ debugging='' # the chosen kernel is the one with checks of its own
 kernel_pid='' watcher=''
 hint='' # what to look at if the next results are bad, %s is the scenario
 folder='' # the temporary folder of other_folder(), which clean_up() removes
-
-NEWER=${NEWER:-6.12}
-# On a newer kernel check.sh all runs the scenarios that are tagged "newer", and one in twelve of
-# the others, which the number of the commit chooses. The tag is on all scenarios that test
-# include/compat, and on one scenario for each part of the driver.
-PARTS=12 # after this number of commits each of the others has run once
-
-# left_out: "WHERE TAG WHY": a scenario with that tag (e2e/lib.sh) is not run there, unless it
-# is named. WHERE is check.sh without an argument ("check"), the stock kernel, a newer one, the
-# debug kernel, or the debug kernel with KCSAN. "beside" is the debug kernel in check.sh all,
-# where leaving these out saves 35 minutes of processor time. A scenario that is also tagged
-# "debug" is run there nevertheless.
-left_out() {
-	cat <<- 'END'
-		check	slow	there is a quicker one; make check-all and make e2e run it
-		stock	podman	podman is 90 MB; make container-check runs it
-		newer	podman	podman is 90 MB
-		debug	podman	that kernel has no seccomp, which podman wants
-		stock	sshd	it needs sshd; make e2e E2E=hosts_bench runs it
-		newer	sshd	it needs sshd; make e2e E2E=hosts_bench runs it
-		debug	sshd	that kernel has no AF_ALG
-		stock	compiler	it compiles for minutes under emulation; make e2e E2E=pair_build runs it
-		newer	compiler	the headers of that kernel are not installed
-		debug	compiler	the headers of that kernel are not installed
-		stock	failslab	that kernel cannot make allocations fail
-		newer	failslab	that kernel cannot make allocations fail
-		kcsan	failslab	the kernel with KCSAN makes no allocation fail
-		stock	lockdep	that kernel has no lockdep
-		newer	lockdep	that kernel has no lockdep
-		debug	bonding	that kernel has no bonding
-		debug	bpf	that kernel has no BPF
-		debug	memcg	that kernel has no memory cgroups
-		debug	hotplug	that kernel cannot take a processor away
-		debug	last	unload comes last by itself
-		beside	polls	a program that polls memory needs the only processor; make debug-check runs it
-		beside	wire	the bytes on the cable do not depend on the kernel; make debug-check runs it
-		beside	siw	siw_apps runs, this is siw with other settings; make debug-check runs it
-		beside	script	the stock kernel tests the scripts for users; make debug-check runs it
-	END
-}
-
-# note NAME PASSED FAILED [WHY]: one line of the summary, added to the total
-note() {
-	passed=$((passed + $2))
-	failed=$((failed + $3))
-	summary+=("$(printf '%-41s %4d passed, %d failed%s' "$1" "$2" "$3" "${4:+: $4}")")
-	[ -z "${4:-}" ] || {
-		echo "$1: $4"
-		[ -z "$hint" ] || echo "    look at ${hint//%s*/}"
-	} >> "$OUT/failures"
-}
-
-# attempt NAME COMMAND...: runs a step that has no tests of its own
-attempt() {
-	local name=$1 hint=''
-	shift
-	("$@") || { # a shell of its own, because die ends it
-		note "$name" 0 1 "the step failed"
-		return 1
-	}
-}
-
-# count NAME FILE STATUS [AWK-OPTION...]: adds the results in FILE to the total. STATUS is the
-# exit status of the program that wrote FILE, or empty if it did not reach its end. The numbers
-# are left in good and bad.
-count() {
-	local name=$1 file=$2 status=$3 why=''
-	shift 3
-	[ -e "$file" ] || : > "$file"
-	read -r good bad < <(awk "$@" -f "$TOP/scripts/tap.awk" "$file" 2> "$OUT/failed")
-	cat "$OUT/failed" >&2
-	heads "$name" < "$OUT/failed" >> "$OUT/failures"
-	if [ -z "$status" ]; then
-		bad=$((bad + 1))
-		why="it did not reach its end"
-	elif [ "$status" != 0 ] && [ "$bad" = 0 ]; then
-		bad=1
-		why="ended with status $status"
-	fi
-	note "$name" "$good" "$bad" "$why"
-}
-
-# heads NAME: for each test that failed, what to look at and the first lines of its diagnostics
-heads() {
-	awk -v name="$1" -v hint="$hint" '
-		/^# FAILED: / {
-			print name ": " substr($0, 11)
-			left = 12
-			text = hint
-			if (/^# FAILED: not ok/)
-				gsub(/%s/, $7, text)
-			else
-				sub(/%s.*/, "", text)
-			if (text != "")
-				print "    look at " text
-			next
-		}
-		left-- > 0 { print "    " $0 }' | cut -c1-150
-}
-
-# record WHAT DIR: writes good and bad as a line of $OUT/results, for matrix.sh
-record() {
-	local extent=whole
-	[ "$1" != scenarios ] || extent=$(cat "$2/extent")
-	echo "$(date +%F) $(cat "$2/release") $1 $good $bad $extent" >> "$OUT/results"
-}
-
-# record_builds FILE: writes the results of kernels.sh in FILE as such lines
-record_builds() {
-	awk -v date="$(date +%F)" '
-		function say() {
-			if (release)
-				print date, release, "built", good, all - good, "whole"
-		}
-		/^(not )?ok .* the module builds for / {
-			say()
-			release = $NF
-			good = all = 0
-		}
-		/^(not )?ok / {
-			good += ($1 == "ok")
-			all++
-		}
-		END { say() }' "$1" >> "$OUT/results"
-}
 
 lint() {
 	local status=0
@@ -233,101 +112,6 @@ choose_debug_kernel() {
 	debugging=yes
 }
 
-# names_of PATTERN...: the scenarios that match, in their order
-names_of() {
-	local name _ pattern
-	while read -r name _; do
-		for pattern in "$@"; do
-			# shellcheck disable=SC2053
-			[[ $name != $pattern ]] || { echo "$name" && break; }
-		done
-	done <<< "$scenarios"
-}
-
-# tagged TAG: the scenarios with that tag
-tagged() { sed -n "/ $1\( \|\$\)/s/ .*//p" <<< "$scenarios"; }
-
-# scenarios_for WHERE...: all scenarios but those that are left out in one of these places. It
-# says on stderr which these are.
-scenarios_for() {
-	awk -v places=" $* " '
-		FNR == NR {
-			split($0, field, "\t")
-			if (index(places, " " field[1] " ")) {
-				place[field[2]] = field[1]
-				why[field[2]] = field[3]
-			}
-			next
-		}
-		{
-			out = ""
-			for (i = 2; i <= NF; i++)
-				if ($i in why && !(place[$i] == "beside" && / debug( |$)/))
-					out = $i
-			if (out == "")
-				print $1
-			else
-				names[out] = names[out] " " $1
-		}
-		END {
-			for (tag in names)
-				print "==> left out (" tag "):" names[tag] ": " why[tag] > "/dev/stderr"
-		}' <(left_out) - <<< "$scenarios"
-}
-
-# deal FACTOR DIR...: shares the scenarios named on stdin out to guests, the longest first, each
-# to the guest that has least to do. The first guest takes FACTOR times as long for each.
-deal() {
-	local factor=$1
-	shift
-	mkdir -p "$@"
-	awk 'FNR == NR { time[$1] = $2; next } { print ($1 in time ? time[$1] : 6), $1 }' \
-		"$TOP/scripts/e2e/times" - | sort -k 1,1nr -k 2 |
-		awk -v factor="$factor" -v dirs="$(printf '%s\n' "$@")" '
-			BEGIN { n = split(dirs, dir, "\n") }
-			{
-				least = 1
-				for (i = 2; i <= n; i++)
-					if (load[i] < load[least])
-						least = i
-				load[least] += $1 * (least == 1 ? factor : 1)
-				print $2 > (dir[least] "/names")
-			}'
-}
-
-# turn_of VERSION: the number of the part, of PARTS, that is to run on that kernel. Each commit
-# takes the next part, and 6.12 takes another part than the newer kernels.
-turn_of() {
-	local turn=${TURN:-} add=0
-	[ "$1" = 6.12 ] || add=$((PARTS / 2))
-	[ -n "$turn" ] || turn=$(git -C "$TOP" rev-list --count HEAD 2> /dev/null || echo 0)
-	echo $(((turn + add) % PARTS))
-}
-
-# some_of VERSION NAME...: those of these scenarios that are to run on a newer kernel
-some_of() {
-	local turn number=0 name
-	turn=$(turn_of "$1")
-	step "on $1: the scenarios for it, and part $((turn + 1)) of $PARTS of all else (TURN=$turn)"
-	shift
-	for name in "$@"; do
-		number=$((number + 1))
-		[ $((number % PARTS)) != "$turn" ] || echo "$name"
-	done
-	grep -Fxf <(tagged newer) <(printf '%s\n' "$@")
-}
-
-# Refuses a name or pattern that matches no scenario, and a tag that no scenario has.
-must_mean_something() {
-	local pattern tag
-	for pattern in "$@"; do
-		[ -n "$(names_of "$pattern")" ] || die "no such scenario: $pattern"
-	done
-	while read -r _ tag _; do
-		[ -n "$(tagged "$tag")" ] || die "no scenario has the tag $tag"
-	done < <(left_out)
-}
-
 # build_for DIR: builds what the scenarios need on the chosen kernel
 build_for() {
 	mkdir -p "$1"
@@ -374,38 +158,6 @@ at_once() {
 			n = most
 		print n < 1 ? 1 : n
 	}' /proc/meminfo
-}
-
-# progress: how many scenarios have ended, and how long the others may take. That is the time
-# in e2e/times, corrected by the rate so far. The debug kernel takes twice as long.
-progress() {
-	find "$OUT" -maxdepth 2 \( -name names -o -name e2e.tap \) | sort -r |
-		(mapfile -t files && awk -v begin="$first_guest" -v now=$SECONDS -v room="$room" '
-		function cost(name) {
-			return (name in time ? time[name] : 6) * (FILENAME ~ /debug-[12]\/[^\/]*$/ ? 2 : 1)
-		}
-		FILENAME ~ /times$/ { time[$1] = $2 }
-		FILENAME ~ /names$/ { all += cost($1); number++ }
-		FILENAME ~ /tap$/ && /^(not )?ok/ {
-			done += cost($1 == "ok" ? $4 : $5)
-			through++
-			failed += ($1 != "ok")
-		}
-		END {
-			rate = (done + 60 * room) / (now - begin + 60)
-			if (through < number)
-				printf "%d of %d scenarios, %d failed; about %d minutes left\n", through, number,
-					failed, (all - done) / rate / 60 + 1
-		}' "$TOP/scripts/e2e/times" "${files[@]}")
-}
-
-watch() {
-	local line
-	trap 'kill $!; exit' TERM
-	while sleep 30 & wait $!; do
-		line=$(progress)
-		[ -z "$line" ] || step "$line"
-	done
 }
 
 # Waits until there is room for one more guest.
@@ -516,11 +268,6 @@ count_guests() {
 	for dir in "${guests[@]}"; do
 		count_guest "$dir"
 	done
-}
-
-stop_watching() {
-	[ -z "$watcher" ] || kill "$watcher" 2> /dev/null || true
-	watcher=''
 }
 
 # plan VERSION whole|quick|part [NAME...]: decides which scenarios run in which guests on that
@@ -640,44 +387,6 @@ check_requirements() {
 	"$TOP/scripts/requirements.sh" "${files[@]}" > "$OUT/requirements" || status=$?
 	cat "$OUT/requirements"
 	count "the table of requirements" "$OUT/requirements" $status
-}
-
-# Prints the summary, the failures and the total, in this order, because of a long log some
-# people see only the last lines.
-finish() {
-	echo
-	printf '%s\n' "${summary[@]}"
-	echo
-	if [ -s "$OUT/failures" ]; then
-		head -n 40 "$OUT/failures"
-		echo
-	fi
-	echo "$passed passed, $failed failed"
-	[ "$failed" = 0 ]
-}
-
-# write_times DIR: prints the times of the scenarios that ran on the stock kernel there, and
-# the times in e2e/times of those that did not run
-write_times() {
-	sed '/^#/!d' "$TOP/scripts/e2e/times"
-	cat "$1"/6.1*/e2e.tap | tr -d '\r' |
-		sed -nE 's/^ok [0-9]+ - ([a-zA-Z0-9_]+) \(([0-9.]+) s\)$/\1 \2/p' |
-		cat - <(sed '/^#/d' "$TOP/scripts/e2e/times") | awk '!seen[$1]++' | LC_ALL=C sort
-}
-
-# KERNELS as a list
-kernels() {
-	local version
-	case ${KERNELS:-} in
-	all) echo 6.1 6.12 7.3 ;;
-	*)
-		for version in ${KERNELS:-6.1}; do
-			[[ $version =~ ^[67]\.[0-9]+$ ]] ||
-				die "KERNELS=\"$KERNELS\": give versions as in KERNELS=\"6.1 6.12 7.3\", or all"
-		done
-		echo "${KERNELS:-6.1}"
-		;;
-	esac
 }
 
 what=${1:-check}

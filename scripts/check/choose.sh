@@ -1,0 +1,156 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Which scenarios check.sh runs on which kernel, and how guests share them. check.sh reads this
+# file; its variable scenarios is the output of e2e/guest.sh --tags.
+# shellcheck disable=SC2154
+
+NEWER=${NEWER:-6.12}
+# On a newer kernel check.sh all runs the scenarios that are tagged "newer", and one in twelve of
+# the others, which the number of the commit chooses. The tag is on all scenarios that test
+# include/compat, and on one scenario for each part of the driver.
+PARTS=12 # after this number of commits each of the others has run once
+
+# left_out: "WHERE TAG WHY": a scenario with that tag (e2e/lib.sh) is not run there, unless it
+# is named. WHERE is check.sh without an argument ("check"), the stock kernel, a newer one, the
+# debug kernel, or the debug kernel with KCSAN. "beside" is the debug kernel in check.sh all,
+# where leaving these out saves 35 minutes of processor time. A scenario that is also tagged
+# "debug" is run there nevertheless.
+left_out() {
+	cat <<- 'END'
+		check	slow	there is a quicker one; make check-all and make e2e run it
+		stock	podman	podman is 90 MB; make container-check runs it
+		newer	podman	podman is 90 MB
+		debug	podman	that kernel has no seccomp, which podman wants
+		stock	sshd	it needs sshd; make e2e E2E=hosts_bench runs it
+		newer	sshd	it needs sshd; make e2e E2E=hosts_bench runs it
+		debug	sshd	that kernel has no AF_ALG
+		stock	compiler	it compiles for minutes under emulation; make e2e E2E=pair_build runs it
+		newer	compiler	the headers of that kernel are not installed
+		debug	compiler	the headers of that kernel are not installed
+		stock	failslab	that kernel cannot make allocations fail
+		newer	failslab	that kernel cannot make allocations fail
+		kcsan	failslab	the kernel with KCSAN makes no allocation fail
+		stock	lockdep	that kernel has no lockdep
+		newer	lockdep	that kernel has no lockdep
+		debug	bonding	that kernel has no bonding
+		debug	bpf	that kernel has no BPF
+		debug	memcg	that kernel has no memory cgroups
+		debug	hotplug	that kernel cannot take a processor away
+		debug	last	unload comes last by itself
+		beside	polls	a program that polls memory needs the only processor; make debug-check runs it
+		beside	wire	the bytes on the cable do not depend on the kernel; make debug-check runs it
+		beside	siw	siw_apps runs, this is siw with other settings; make debug-check runs it
+		beside	script	the stock kernel tests the scripts for users; make debug-check runs it
+	END
+}
+
+# names_of PATTERN...: the scenarios that match, in their order
+names_of() {
+	local name _ pattern
+	while read -r name _; do
+		for pattern in "$@"; do
+			# shellcheck disable=SC2053
+			[[ $name != $pattern ]] || { echo "$name" && break; }
+		done
+	done <<< "$scenarios"
+}
+
+# tagged TAG: the scenarios with that tag
+tagged() { sed -n "/ $1\( \|\$\)/s/ .*//p" <<< "$scenarios"; }
+
+# scenarios_for WHERE...: all scenarios but those that are left out in one of these places. It
+# says on stderr which these are.
+scenarios_for() {
+	awk -v places=" $* " '
+		FNR == NR {
+			split($0, field, "\t")
+			if (index(places, " " field[1] " ")) {
+				place[field[2]] = field[1]
+				why[field[2]] = field[3]
+			}
+			next
+		}
+		{
+			out = ""
+			for (i = 2; i <= NF; i++)
+				if ($i in why && !(place[$i] == "beside" && / debug( |$)/))
+					out = $i
+			if (out == "")
+				print $1
+			else
+				names[out] = names[out] " " $1
+		}
+		END {
+			for (tag in names)
+				print "==> left out (" tag "):" names[tag] ": " why[tag] > "/dev/stderr"
+		}' <(left_out) - <<< "$scenarios"
+}
+
+# deal FACTOR DIR...: shares the scenarios named on stdin out to guests, the longest first, each
+# to the guest that has least to do. The first guest takes FACTOR times as long for each.
+deal() {
+	local factor=$1
+	shift
+	mkdir -p "$@"
+	awk 'FNR == NR { time[$1] = $2; next } { print ($1 in time ? time[$1] : 6), $1 }' \
+		"$TOP/scripts/e2e/times" - | sort -k 1,1nr -k 2 |
+		awk -v factor="$factor" -v dirs="$(printf '%s\n' "$@")" '
+			BEGIN { n = split(dirs, dir, "\n") }
+			{
+				least = 1
+				for (i = 2; i <= n; i++)
+					if (load[i] < load[least])
+						least = i
+				load[least] += $1 * (least == 1 ? factor : 1)
+				print $2 > (dir[least] "/names")
+			}'
+}
+
+# turn_of VERSION: the number of the part, of PARTS, that is to run on that kernel. Each commit
+# takes the next part, and 6.12 takes another part than the newer kernels.
+turn_of() {
+	local turn=${TURN:-} add=0
+	[ "$1" = 6.12 ] || add=$((PARTS / 2))
+	[ -n "$turn" ] || turn=$(git -C "$TOP" rev-list --count HEAD 2> /dev/null || echo 0)
+	echo $(((turn + add) % PARTS))
+}
+
+# some_of VERSION NAME...: those of these scenarios that are to run on a newer kernel
+some_of() {
+	local turn number=0 name
+	turn=$(turn_of "$1")
+	step "on $1: the scenarios for it, and part $((turn + 1)) of $PARTS of all else (TURN=$turn)"
+	shift
+	for name in "$@"; do
+		number=$((number + 1))
+		[ $((number % PARTS)) != "$turn" ] || echo "$name"
+	done
+	grep -Fxf <(tagged newer) <(printf '%s\n' "$@")
+}
+
+# Refuses a name or pattern that matches no scenario, and a tag that no scenario has.
+must_mean_something() {
+	local pattern tag
+	for pattern in "$@"; do
+		[ -n "$(names_of "$pattern")" ] || die "no such scenario: $pattern"
+	done
+	while read -r _ tag _; do
+		[ -n "$(tagged "$tag")" ] || die "no scenario has the tag $tag"
+	done < <(left_out)
+}
+
+# KERNELS as a list
+kernels() {
+	local version
+	case ${KERNELS:-} in
+	all) echo 6.1 6.12 7.3 ;;
+	*)
+		for version in ${KERNELS:-6.1}; do
+			[[ $version =~ ^[67]\.[0-9]+$ ]] ||
+				die "KERNELS=\"$KERNELS\": give versions as in KERNELS=\"6.1 6.12 7.3\", or all"
+		done
+		echo "${KERNELS:-6.1}"
+		;;
+	esac
+}
