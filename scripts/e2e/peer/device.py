@@ -71,6 +71,17 @@ class Settings:
         return old
 
 
+def ms(seconds):
+    """For a setting"""
+    return int(1000 * SLOW * seconds)
+
+
+def took(begin, seconds):
+    """What began then has ended after that time, and not much later."""
+    passed = (now() - begin) / SLOW
+    assert 0.75 * seconds < passed < seconds + 1.2, "%.2f s, not %.2f" % (passed, seconds)
+
+
 class Program:
     """endpoint.c, in namespace b"""
     def __init__(self):
@@ -161,6 +172,10 @@ def opened(request=ECHO, address=None, piece=None):
     """A connection with its startup done"""
     conn = call(address)
     conn.send(request, piece)
+    return accepted(conn, request)
+
+
+def accepted(conn, request):
     conn.reply = conn.startup()
     assert conn.reply.key == REPLY and not conn.reply.flags & R, "no accepting Reply"
     conn.stag, conn.at, size = struct.unpack(">IQI", conn.reply.pd)

@@ -123,8 +123,7 @@ def never_answers():
 @test
 def request_time():
     """A peer has less time for its Request than a program for its answer"""
-    with serving() as program, \
-            Settings(startup_timeout_ms=60000, request_timeout_ms=300 * int(SLOW)):
+    with serving() as program, Settings(request_timeout_ms=300 * int(SLOW)):
         with Moves(startups_timeout=1), call() as conn:
             conn.send(ECHO[:19])
             conn.ended()

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """The device is the initiator, and we answer anything."""
 import contextlib
+import socket
 import time
 
 from peer import (
-    C, Conn, M, OFFER_READ, OFFER_SEND, OFFER_WRITE, PEER, R, REPLY, REQUEST, S, SLOW, V6,
-    WRITE, enhanced, frame, now)
-from device import ACCEPT, Called, Moves, Settings, heard_rtr, test
+    C, Conn, M, OFFER_READ, OFFER_SEND, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, S, SLOW, V6,
+    WRITE, Way, enhanced, frame, now)
+from device import (
+    ACCEPT, Called, Moves, Program, Settings, heard_rtr, listening, ms, test, took)
 
 
 @test
@@ -74,26 +76,71 @@ def refusals():
 @test
 def no_reply():
     """A responder is silent, is slow, or closes, also within a Reply (NEG-16, NEG-35, CONN-14)"""
-    with Settings(startup_timeout_ms=400):
-        for octets in b"", ACCEPT[:1], ACCEPT[:19], frame(REPLY, C, length=4):
+    with Settings(startup_timeout_ms=ms(0.4), accept_timeout_ms=ms(2.6)):
+        for octets, seconds in (b"", 0.4 + 2.6), (ACCEPT[:1], 0.4), (ACCEPT[:19], 0.4), \
+                (frame(REPLY, C, length=4), 0.4):
             with Moves(startups_timeout=1), Called() as call:
+                begin = now()
                 call.conn.send(octets)
                 call.refused("UNREACHABLE", -110)
+                took(begin, seconds)
                 call.conn.ended()
         with Moves(startups_timeout=1), Called() as call, \
                 contextlib.suppress(ConnectionError, BrokenPipeError):
-            begin = now()
             for octet in ACCEPT:
                 call.conn.send(bytes([octet]))
-                time.sleep(0.05)
+                time.sleep(0.05 * SLOW)
             call.refused("UNREACHABLE", -110)
-            assert now() - begin < 2 * SLOW + 1
+        # the whole time is not given anew for the second call
+        with Moves(startups_timeout=1, startups_fallback=1), Called() as call:
+            begin = now()
+            call.conn.quiet(1.7)
+            call.conn.finish()
+            with call.again():
+                call.refused("UNREACHABLE", -110)
+                took(begin, 0.4 + 2.6)
     for part in Conn.finish, Conn.reset:
         for octets in ACCEPT[:1], ACCEPT[:19], frame(REPLY, C, length=4) + b"ab":
             with Moves(startups_failed=1, startups_fallback=0), Called() as call:
                 call.conn.send(octets)
                 part(call.conn)
                 call.refused("REJECTED", -104)
+
+
+@test
+def late_reply():
+    """The peer's program answers later than the peer may be silent (NEG-35)"""
+    with Settings(startup_timeout_ms=ms(1)):
+        with Moves(startups_timeout=0, startups_ok=1), Called("he") as call:
+            call.conn.quiet(2)
+            conn = call.reply(ACCEPT)
+            call.established()
+            assert conn.hear_send(1) == b"hello"
+        with Moves(startups_timeout=0, startups_rejected=1), Called() as call:
+            call.conn.quiet(2)
+            call.conn.send(frame(REPLY, C | R))
+            call.refused("REJECTED", -111)
+
+
+@contextlib.contextmanager
+def deaf_listener():
+    """TCP does not answer a call, because nobody has accepted the one before."""
+    with listening() as sock:
+        sock.listen(0)
+        with socket.create_connection(sock.getsockname()[:2], 5 * SLOW):
+            yield
+
+
+@test
+def no_tcp():
+    """TCP that does not connect has the peer's time, and no program's (NEG-35)"""
+    with Settings(startup_timeout_ms=ms(0.4)), Program() as program, deaf_listener(), \
+            Moves(startups_timeout=1):
+        program.tell("connect", Way.addresses[0], PORT)
+        program.expect("ROUTE_RESOLVED")
+        begin = now()
+        assert program.expect("UNREACHABLE")[1] == "-110"
+        took(begin, 0.4)
 
 
 @test

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """The device is the responder, and we send anything."""
 import contextlib
+import errno
 import time
 
 from peer import (
     ANY, C, Conn, F1, F2, F5, F7, F9, M, OFFER_READ, OFFER_SEND, OFFER_WRITE, PEER, PORT, R,
     READ, REPLY, REQUEST, S, SEND, SLOW, V6, WRITE, Way, enhanced, frame, now, until, untagged)
 from device import (
-    ECHO, HELLO, Moves, Program, Settings, call, counter, opened, say_rtr, serving, test)
+    ECHO, HELLO, Moves, Program, Settings, accepted, call, counter, ms, opened, say_rtr, serving,
+    test, took)
 
 
 # A Request, and the Reply that it has to get: flags, revision, IRD word, ORD word
@@ -152,15 +154,33 @@ def two_ports():
 @test
 def no_answer():
     """The program does not answer in time: the device rejects, the peer closes (NEG-23, NEG-34)"""
-    with serving() as program, Settings(startup_timeout_ms=300):
+    with serving() as program, Settings(accept_timeout_ms=ms(0.3)):
         for request in frame(REQUEST, C, 1, b"w"), enhanced(REQUEST, C, PEER, OFFER_WRITE, b"w"):
             with Moves(startups_timeout=1, startups_rejected=0), call() as conn:
                 conn.send(request)
                 program.expect("CONNECT_REQUEST")
+                begin = now()
                 reply = conn.startup()
+                took(begin, 0.3)
                 assert (reply.key, reply.flags & R, reply.pd) == (REPLY, R, b"")
                 conn.ended()
                 assert not conn.was_reset
+                program.tell("accept")
+                assert program.expect("unaccepted")[1] == str(errno.ECONNABORTED)
+
+
+@test
+def late_answer():
+    """The program answers later than the peer may be silent: the connection stands (NEG-35)"""
+    with serving() as program, Settings(startup_timeout_ms=ms(1)):
+        for request in frame(REQUEST, C, 1, b"we"), enhanced(REQUEST, C, 1, 1, b"we"):
+            with Moves(startups_timeout=0, startups_ok=1), call() as conn:
+                conn.send(request)
+                program.expect("CONNECT_REQUEST")
+                conn.quiet(2)
+                program.tell("accept")
+                accepted(conn, request).echo(5)
+            program.expect("DISCONNECTED")
 
 
 @test

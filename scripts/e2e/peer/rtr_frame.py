@@ -9,10 +9,10 @@ import time
 
 from peer import (
     C, Conn, F5, M, OFFER_WRITE, PEER, R, REPLY, REQUEST, RESPONSE, S, SLOW, V6, WRITE, Way,
-    enhanced, fpdu, frame, read_request)
+    enhanced, fpdu, frame, now, read_request)
 from device import (
-    ACCEPT, ECHO, Called, Moves, Settings, call, listener, opened, say_rtr, serving,
-    slow_reader, test)
+    ACCEPT, ECHO, Called, Moves, Settings, accepted, call, listener, ms, opened, say_rtr, serving,
+    slow_reader, test, took)
 
 # By its bytes (HIST-18); in text it would be "Rtr"
 RTR = bytes.fromhex("4d504120494420527452204672616d65")
@@ -105,6 +105,25 @@ def rtr_late():
                 conn.ended()
                 program.expect("DISCONNECTED")
                 second.ended()
+    # the program's time is not the peer's
+    late = frame(REQUEST, C | S, 1, b"wh")
+    with Settings(rtr_frame=1, startup_timeout_ms=ms(1)), serving() as program:
+        for octets in RTR_FRAME, RTR_FRAME[:19]:
+            with Moves(startups_timeout=int(octets != RTR_FRAME)), call() as conn:
+                conn.send(late)
+                program.expect("CONNECT_REQUEST")
+                conn.quiet(2)
+                program.tell("accept")
+                accepted(conn, late)
+                begin = now()
+                conn.quiet(0.1)
+                conn.send(octets)
+                if octets == RTR_FRAME:
+                    assert conn.hear_send(1) == b"hello"
+                else:
+                    conn.ended()
+                    took(begin, 1)
+            program.expect("DISCONNECTED")
 
 
 @test

@@ -384,6 +384,39 @@ static void abandoned(void)
 	pair_free(&p);
 }
 
+/* The listener accepts when it is told to. */
+static void late_answer(void)
+{
+	struct pair p;
+
+	call(&p, &defaults, NULL, 0);
+	side_make_qp(&p, &p.b);
+	wait_until_told("called");
+	side_accept(&p, &p.b, NULL, 0);
+	cm_expect(&p.a, RDMA_CM_EVENT_ESTABLISHED);
+	cm_expect(&p.b, RDMA_CM_EVENT_ESTABLISHED);
+	hello(&p);
+	pair_close(&p);
+}
+
+/* The listener accepts only when the caller has been told that it is rejected. */
+static void no_answer(void)
+{
+	struct rdma_conn_param cp = { .responder_resources = 1 };
+	struct cm_seen seen;
+	struct pair p;
+
+	call(&p, &defaults, NULL, 0);
+	side_make_qp(&p, &p.b);
+	seen = cm_expect(&p.a, RDMA_CM_EVENT_REJECTED);
+	check(seen.status == -ECONNREFUSED && !seen.data_len, "status %d, %d bytes", seen.status,
+	      seen.data_len);
+	enter(&p.b);
+	check(rdma_accept(p.b.id, &cp), "accepted what is over");
+	check(errno == ECONNABORTED, "accept: %m");
+	pair_free(&p);
+}
+
 #define CALLERS 24
 
 /*
@@ -562,6 +595,8 @@ int main(int argc, char **argv)
 		{ "outage", outage },
 		{ "reject_outage", reject_outage },
 		{ "abandoned", abandoned },
+		{ "late_answer", late_answer },
+		{ "no_answer", no_answer },
 		{ "burst", burst },
 		{ "named", named },
 		{ "rounds", rounds },

@@ -6,6 +6,7 @@
  *	listen ADDRESS PORT
  *	connect ADDRESS PORT [LETTERS]
  *	receive		post the receives of all connections that have none
+ *	accept		accept the requests with w that have no answer yet
  *	part		disconnect them all
  *
  * and prints its events, one a line. LETTERS, or the Private Data of the Request, say
@@ -15,7 +16,7 @@
  *	e	send each message back
  *	n	no receives are posted; s: receives of 16 bytes
  *	0	Read depths 0 (else 4)
- *	x	reject; w: never answer; d: disconnect as soon as the connection stands
+ *	x	reject; w: answer when told to; d: disconnect as soon as the connection stands
  *	u	the window is a region of its own, deregistered when a message arrives
  *	l	the window is a region of its own, without rights for the peer
  *	k	each message is sent back with a key that does not exist
@@ -79,6 +80,7 @@ struct conn {
 	struct ibv_mr *window;		/* if it is not part of mr */
 	char *mem;
 	char letters[256];
+	bool unanswered;
 };
 
 static struct conn *conns;
@@ -330,12 +332,23 @@ static int accept_broken(struct rdma_cm_id *id, struct rdma_conn_param *cp)
 	return ret;
 }
 
+static void accept_request(struct conn *c)
+{
+	struct window w;
+	struct rdma_conn_param cp = param_of(c, &w);
+
+	c->unanswered = false;
+	if (wants(c, 'b') ? accept_broken(c->id, &cp) : rdma_accept(c->id, &cp)) {
+		say("unaccepted %d", errno);
+		free_conn(c);
+	} else if (wants(c, 'B')) {
+		break_qp(c->id->qp);
+	}
+}
+
 static void answer(struct rdma_cm_id *id, const void *letters, size_t len)
 {
-	struct rdma_conn_param cp;
-	struct window w;
 	struct conn *c;
-	int ret;
 
 	if (letters && memchr(letters, 'x', len)) {
 		if (rdma_reject(id, "no", 2))
@@ -345,16 +358,9 @@ static void answer(struct rdma_cm_id *id, const void *letters, size_t len)
 	}
 	c = new_conn(id, letters, len);
 	equip(c);
-	if (wants(c, 'w'))
-		return;
-	cp = param_of(c, &w);
-	ret = wants(c, 'b') ? accept_broken(id, &cp) : rdma_accept(id, &cp);
-	if (ret) {
-		say("unaccepted");
-		free_conn(c);
-	} else if (wants(c, 'B')) {
-		break_qp(id->qp);
-	}
+	c->unanswered = wants(c, 'w');
+	if (!c->unanswered)
+		accept_request(c);
 }
 
 static struct rdma_addrinfo *address_of(const char *address, const char *port, int flags)
@@ -555,16 +561,49 @@ static void on_event(struct rdma_cm_event *ev)
 	}
 }
 
-static void command_conns(bool receive)
+static void receive_late(struct conn *c)
 {
-	struct conn *c;
+	if (wants(c, 'n'))
+		post_receives(c);
+}
 
-	for (c = conns; c; c = c->next) {
-		if (receive && wants(c, 'n'))
-			post_receives(c);
-		else if (!receive)
-			rdma_disconnect(c->id);
+static void accept_late(struct conn *c)
+{
+	if (c->unanswered)
+		accept_request(c);
+}
+
+static void part(struct conn *c)
+{
+	rdma_disconnect(c->id);
+}
+
+static const struct command {
+	const char *line;
+	void (*carry_out)(struct conn *c);
+} commands[] = {
+	{ "receive\n", receive_late },
+	{ "accept\n", accept_late },
+	{ "part\n", part },
+	{ NULL, NULL },
+};
+
+/* Return: true if it is a command for all connections; it may free them. */
+static bool command_conns(const char *line)
+{
+	struct conn *c, *next;
+	int i;
+
+	for (i = 0; commands[i].line; i++) {
+		if (strcmp(line, commands[i].line))
+			continue;
+		for (c = conns; c; c = next) {
+			next = c->next;
+			commands[i].carry_out(c);
+		}
+		return true;
 	}
+	return false;
 }
 
 static void on_command(struct rdma_event_channel *events)
@@ -573,9 +612,9 @@ static void on_command(struct rdma_event_channel *events)
 
 	if (!fgets(line, sizeof(line), stdin))
 		exit(0);
-	if (!strcmp(line, "receive\n") || !strcmp(line, "part\n"))
-		command_conns(*line == 'r');
-	else if (sscanf(line, "%15s %63s %15s %255s", verb, address, port, letters) < 3)
+	if (command_conns(line))
+		return;
+	if (sscanf(line, "%15s %63s %15s %255s", verb, address, port, letters) < 3)
 		die("command");
 	else if (!strcmp(verb, "listen"))
 		listen_on(events, address, port);

@@ -118,7 +118,6 @@ cm_outage() {
 scenario cm_reject_outage 60 \
 	"a reject sent while the cable is cut arrives when it is mended (NEG-23)"
 cm_reject_outage() {
-	echo 60000 >/sys/class/infiniband/mpa0/mpa/startup_timeout_ms
 	outage reject_outage called rejected b sport a va
 }
 

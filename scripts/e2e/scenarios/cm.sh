@@ -62,6 +62,45 @@ socket.create_server(at[4], family=at[0]).accept()"
 	done
 }
 
+# late_answer: the program of b answers after twice the time that a peer has
+late_answer() {
+	new_port
+	start probe a "$BIN/cm_probe" -p "$PORT" late_answer
+	wait_for 10 grep -q called "$WORK/probe.log"
+	sleep $((2 * SLOW))
+	kill -USR1 "${PIDS[probe]}"
+	reap probe
+}
+
+scenario cm_late_answer 40 "a program answers later than a peer may be silent (NEG-35)" newer
+cm_late_answer() {
+	local dev
+	dirty
+	for dev in mpa0 mpa1; do
+		echo $((1000 * SLOW)) >/sys/class/infiniband/$dev/mpa/startup_timeout_ms
+	done
+	late_answer
+	for dev in mpa0 mpa1; do
+		echo 1 >/sys/class/infiniband/$dev/mpa/revision
+		echo 1 >/sys/class/infiniband/$dev/mpa/rtr_frame
+	done
+	late_answer
+}
+
+# Only the time of b's program is short; a waits longer and gets the reject.
+scenario cm_no_answer 40 "a program does not answer in its time, and both ends are told (NEG-23)"
+cm_no_answer() {
+	local over rejected
+	dirty
+	over=$(hw_counter mpa1 startups_timeout)
+	rejected=$(hw_counter mpa0 startups_rejected)
+	echo 1000 >/sys/class/infiniband/mpa1/mpa/accept_timeout_ms
+	new_port
+	run cm_no_answer a "$BIN/cm_probe" -p "$PORT" no_answer
+	[ $(($(hw_counter mpa1 startups_timeout) - over)) = 1 ] || fail "startups_timeout"
+	[ $(($(hw_counter mpa0 startups_rejected) - rejected)) = 1 ] || fail "startups_rejected"
+}
+
 scenario cm_tos 40 "a type of service for each direction, over IPv4 and IPv6"
 cm_tos() {
 	new_port

@@ -28,7 +28,8 @@ print('flooded', flush=True)
 time.sleep(1000)"
 	wait_for 10 grep -q flooded "$WORK/flood.log"
 	wait_for 10 flood_overflows
-	echo 1000 >/sys/class/infiniband/mpa0/mpa/startup_timeout_ms
+	echo 500 >/sys/class/infiniband/mpa0/mpa/startup_timeout_ms
+	echo 500 >/sys/class/infiniband/mpa0/mpa/accept_timeout_ms
 	run client a rping -c -V -C 3 -a 10.78.0.1 -p "$PORT"
 	stop flood || :
 }

@@ -35,6 +35,7 @@ settings() {
 	setting_takes rtr 'send write read' none send write read -- x 7
 	setting_takes rtr_frame 0 1 0 -- 2 -1 x
 	setting_takes startup_timeout_ms 10000 100 600000 -- 99 600001 -1 x
+	setting_takes accept_timeout_ms 60000 100 600000 -- 99 600001 -1 x
 	setting_takes request_timeout_ms 2000 100 600000 -- 99 600001 -1 x
 	setting_takes close_timeout_ms 60000 100 3600000 -- 99 3600001 -1 x
 	setting_takes keepalive_s default off 1 32767 default -- 0 32768 -1 x

@@ -116,6 +116,7 @@ FLAG(markers);
 FLAG(rtr_frame);
 FLAG(coalesce);
 NUMBER(startup_timeout_ms, 100, 600000);
+NUMBER(accept_timeout_ms, 100, 600000);
 NUMBER(request_timeout_ms, 100, 600000);
 NUMBER(close_timeout_ms, 100, 3600000);
 NUMBER(max_pending, 1, 65536);
@@ -237,6 +238,7 @@ static struct attribute *settings_attrs[] = {
 	&dev_attr_rtr.attr,
 	&plain_rtr_frame.attr.attr,
 	&plain_startup_timeout_ms.attr.attr,
+	&plain_accept_timeout_ms.attr.attr,
 	&plain_request_timeout_ms.attr.attr,
 	&plain_close_timeout_ms.attr.attr,
 	&dev_attr_keepalive_s.attr,
@@ -264,6 +266,7 @@ void rnic_settings_init(struct rnic_settings *set)
 		.rev = MPA_REV_MAX,
 		.rtr = MPA_RTR_ALL,
 		.startup_timeout_ms = 10000,
+		.accept_timeout_ms = 60000,
 		.request_timeout_ms = 2000,
 		.close_timeout_ms = 60000,
 		.max_pending = 1024,

@@ -131,7 +131,7 @@ int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 	} else {
 		/* TCP may be connected already; the event has queued our work then. */
-		rnic_conn_arm(&ep->conn, READ_ONCE(ep->dev->set.startup_timeout_ms));
+		rnic_startup_await_peer(ep);
 	}
 	rnic_ep_unlock(ep, noio);
 	rnic_ep_put(ep);

@@ -156,6 +156,8 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, work_func_t lo
 	ep->own.rtr = READ_ONCE(dev->set.rtr);
 	ep->own.rtr_frame = READ_ONCE(dev->set.rtr_frame);
 	ep->own.ird_max = RNIC_MAX_RD_ATOM;
+	ep->until = jiffies + msecs_to_jiffies(READ_ONCE(dev->set.startup_timeout_ms) +
+					       READ_ONCE(dev->set.accept_timeout_ms));
 	spin_lock_bh(&dev->cm.ep_lock);
 	list_add_tail(&ep->node, &dev->cm.eps);
 	spin_unlock_bh(&dev->cm.ep_lock);

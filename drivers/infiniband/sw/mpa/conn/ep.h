@@ -43,7 +43,7 @@ struct rnic_qp;
  *		Operation; goes with @frame
  * @pd:		our Private Data
  * @pd_len:	bytes of it
- * @until:	in jiffies, latest end of a responder's startup, later of lingering
+ * @until:	in jiffies, latest end of the startup, later of lingering
  */
 struct rnic_ep {
 	struct rnic_conn conn;
@@ -114,6 +114,7 @@ void rnic_ep_kill_all(struct rnic_dev *dev);
 void rnic_listener_put(struct rnic_listener *l);
 
 /* startup.c */
+void rnic_startup_await_peer(struct rnic_ep *ep);
 int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status);
 
 /* watch.c */

@@ -157,7 +157,6 @@ static struct rnic_ep *create_endpoint(struct rnic_lsock *ls, struct rnic_listen
 {
 	struct mem_cgroup *old = set_active_memcg(compat_sock_memcg(ls->s.sock->sk));
 	struct rnic_settings *set = &l->dev->set;
-	u32 all = READ_ONCE(set->startup_timeout_ms);
 	struct rnic_ep *ep = create_responder(l);
 
 	set_active_memcg(old);
@@ -168,8 +167,7 @@ static struct rnic_ep *create_endpoint(struct rnic_lsock *ls, struct rnic_listen
 	ep->conn.s = *s;
 	rnic_sock_keepalive(&ep->conn.s, READ_ONCE(set->keepalive_s));
 	rnic_sock_hook(&ep->conn.s, rnic_conn_sock_event);
-	ep->until = jiffies + msecs_to_jiffies(all);
-	rnic_conn_arm(&ep->conn, min(all, READ_ONCE(set->request_timeout_ms)));
+	rnic_conn_arm(&ep->conn, rnic_room_request_time(set));
 	rnic_room_enter(ep, remote);
 	mutex_unlock(&ep->lock);
 	return ep;

@@ -153,7 +153,14 @@ static struct rnic_ep *find_hindrance(struct rnic_listener *l, struct rnic_crowd
 	return spare ? NULL : find_oldest(&room->all, RNIC_CROWD_DEV);
 }
 
-static u32 get_request_time(const struct rnic_settings *set)
+/**
+ * rnic_room_request_time() - time of an accepted connection for its Request
+ * @set:	settings of the device
+ *
+ * Context: any.
+ * Return: milliseconds.
+ */
+u32 rnic_room_request_time(const struct rnic_settings *set)
 {
 	return min(READ_ONCE(set->request_timeout_ms), READ_ONCE(set->startup_timeout_ms));
 }
@@ -165,7 +172,7 @@ static u32 get_request_time(const struct rnic_settings *set)
  */
 static long evict_endpoint(struct rnic_ep *ep)
 {
-	u32 grace = get_request_time(&ep->dev->set) / GRACE_SHARE;
+	u32 grace = rnic_room_request_time(&ep->dev->set) / GRACE_SHARE;
 	long left = ep->place.since + msecs_to_jiffies(grace) - jiffies;
 
 	if (left > 0)

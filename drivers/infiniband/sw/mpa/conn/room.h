@@ -45,6 +45,7 @@ struct rnic_place {
 	struct rnic_listener *asked;
 };
 
+u32 rnic_room_request_time(const struct rnic_settings *set);
 void rnic_room_await(struct work_struct *work);
 void rnic_crowd_init(struct rnic_crowd *crowd);
 void rnic_room_init(struct rnic_dev *dev);

@@ -10,8 +10,9 @@
  *	carry_out_actions()	carries out the row's actions, in order
  *	enter_state()		enters the row's next state
  *
- * One deadline covers the whole startup (NEG-35), and a nearer one the peer's Request. The
- * deadline also ends a Request whose event iw_cm dropped.
+ * ep->until bounds the whole startup (NEG-35): startup_timeout_ms for the peer and
+ * accept_timeout_ms for the responder's program. Within it each wait has a deadline
+ * (enter_state()), which also ends a Request whose event iw_cm dropped.
  */
 #include <linux/bitops.h>
 #include <rdma/iw_cm.h>
@@ -31,7 +32,7 @@ static int do_request(struct rnic_ep *ep, int status)
 }
 
 /*
- * Retry without the enhancements (RFC 6581 section 10). The deadline stays. Reuse the socket,
+ * Retry without the enhancements (RFC 6581 section 10). ep->until stays. Reuse the socket,
  * because only the program's own task can create one with its uid, label and cgroups.
  */
 static int do_retry(struct rnic_ep *ep, int status)
@@ -60,7 +61,6 @@ static int do_rtr(struct rnic_ep *ep, int status)
 	return rnic_frame_send(ep, &f, NULL);
 }
 
-/* The deadline of the startup stays until the RtR frame arrives. */
 static int do_attach(struct rnic_ep *ep, int status)
 {
 	ep->have = 0;
@@ -215,14 +215,32 @@ static void count_event(struct rnic_ep *ep, enum mpa_event event)
 	}
 }
 
-/* Give the consumer the rest of the startup's time. */
+/**
+ * rnic_startup_await_peer() - set the deadline of a wait for the peer alone
+ * @ep:	endpoint that waits for TCP, the rest of a Reply or the RtR frame, @lock held
+ *
+ * Context: process.
+ */
+void rnic_startup_await_peer(struct rnic_ep *ep)
+{
+	rnic_conn_extend(&ep->conn, READ_ONCE(ep->dev->set.startup_timeout_ms), ep->until);
+}
+
+/*
+ * The peer replies when its program has answered, so wait for the rest of the startup's time. A
+ * peer that has our settings rejects before that is over. check_frame() sets a nearer deadline
+ * when the Reply has begun, because the peer sends the rest of it without its program.
+ */
+static void await_reply(struct rnic_ep *ep)
+{
+	rnic_conn_extend(&ep->conn, U32_MAX, ep->until);
+}
+
 static void await_consumer(struct rnic_ep *ep)
 {
-	long left = ep->until - jiffies;
-
 	/* The Request arrived before the eviction took effect. */
 	cmpxchg(&ep->cut, MPA_ON_EVICTED, MPA_ON_NOTHING);
-	rnic_conn_arm(&ep->conn, left > 0 ? jiffies_to_msecs(left) : 0);
+	rnic_conn_extend(&ep->conn, READ_ONCE(ep->dev->set.accept_timeout_ms), ep->until);
 }
 
 /*
@@ -260,10 +278,17 @@ static void enter_state(struct rnic_ep *ep, enum mpa_state state)
 {
 	WRITE_ONCE(ep->state, state);
 	switch (state) {
+	case MPA_CONNECTING:
+		rnic_startup_await_peer(ep);
+		break;
+	case MPA_WAIT_REPLY:
+		await_reply(ep);
+		break;
 	case MPA_WAIT_CONSUMER:
 		await_consumer(ep);
 		break;
 	case MPA_WAIT_RTR:
+		rnic_startup_await_peer(ep);
 		rnic_ep_unpublish(ep);
 		break;
 	case MPA_OPERATING:

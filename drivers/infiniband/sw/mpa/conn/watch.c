@@ -110,6 +110,7 @@ static const struct {
 
 static enum mpa_event check_frame(struct rnic_ep *ep, int *status)
 {
+	u32 had = ep->have;
 	bool closed;
 	int ret, err;
 
@@ -127,6 +128,9 @@ static enum mpa_event check_frame(struct rnic_ep *ep, int *status)
 		return due[ep->state].arrived(ep, status);
 	if (closed || err)
 		return judge_stream_end(ep, err ? err : -ECONNRESET, status);
+	/* The Reply has begun, so the peer's program has answered. */
+	if (ep->state == MPA_WAIT_REPLY && !had && ep->have)
+		rnic_startup_await_peer(ep);
 	return MPA_ON_NOTHING;
 }
 

@@ -61,7 +61,9 @@ enum rnic_obj {
  * @rev:		MPA revision of our Requests, 1 or 2
  * @rtr:		RTR types offered, set of MPA_RTR_*; 0 accepts all
  * @rtr_frame:		send and accept RtR frames, at revision 1
- * @startup_timeout_ms:	time for a whole startup, 100 to 600000
+ * @startup_timeout_ms:	time for the peer's part of a startup, 100 to 600000
+ * @accept_timeout_ms:	time for the responder's program to answer, 100 to 600000; this and
+ *			@startup_timeout_ms are read when a wait begins
  * @request_timeout_ms:	time for a peer's Request, 100 to 600000
  * @close_timeout_ms:	time for a whole close, 100 to 3600000; read when the close begins
  * @keepalive_s:	idle seconds before TCP probes the peer; 0 for the sysctls, -1 for never
@@ -82,6 +84,7 @@ struct rnic_settings {
 	u8 rtr;
 	bool rtr_frame;
 	u32 startup_timeout_ms;
+	u32 accept_timeout_ms;
 	u32 request_timeout_ms;
 	u32 close_timeout_ms;
 	s32 keepalive_s;
