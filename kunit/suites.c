@@ -17,7 +17,8 @@
 ALL_SUITES(&wire_err_suite, &mpa_size_suite, &mpa_tx_suite, &mpa_rx_suite,
 	   &mpa_rx_error_suite, &mpa_every_suite, &mpa_recover_suite, &mpa_recover_hostile_suite,
 	   &ddp_header_suite, &ddp_place_suite, &rdmap_terminate_suite, &startup_frame_suite,
-	   &startup_negotiate_suite, &startup_machine_suite, &qp_life_suite, &qp_pace_suite,
+	   &startup_negotiate_suite, &startup_machine_suite, &sctp_message_suite,
+	   &sctp_session_suite, &sctp_talk_suite, &qp_life_suite, &qp_pace_suite,
 	   &qp_readq_suite, &mem_mr_suite, &mem_sgl_suite, &ring_user_suite, &ring_kernel_suite,
 	   &ring_cq_suite, &abi_suite);
 

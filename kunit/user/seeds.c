@@ -93,6 +93,24 @@ static void startup_seeds(const char *dir)
 	put(dir, "startup", "rtr", (u8[]){ 0x34, 7, 16, 16, 64 }, 5, wire, 20);
 }
 
+/* The startup frames as messages over SCTP, and what has none */
+static void sctp_seeds(const char *dir)
+{
+	static const u8 head[5] = { 4, 7, 16, 16, 64 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(frame_vectors); i++) {
+		const struct frame_vector *v = &frame_vectors[i];
+		u8 code = (v->reply ? v->f.reject ? 3 : 2 : 1) + (v->f.enhanced ? 4 : 0);
+
+		memcpy(wire, (u8[]){ 0, 0, 0, code }, 4);
+		memcpy(wire + 4, v->after_key + 4, v->total - 20);
+		put(dir, "sctp", v->name, head, 5, wire, v->total - 16);
+	}
+	put(dir, "sctp", "terminate", head, 5, (u8[]){ 0, 9, 0, 4 }, 4);
+	put(dir, "sctp", "segment", (u8[]){ 5, 7, 16, 16, 64 }, 5, (u8[]){ 0, 1, 0x41, 0x43 }, 4);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2)
@@ -101,5 +119,6 @@ int main(int argc, char **argv)
 	recover_seeds(argv[1]);
 	recover_reach(argv[1]);
 	startup_seeds(argv[1]);
+	sctp_seeds(argv[1]);
 	return 0;
 }

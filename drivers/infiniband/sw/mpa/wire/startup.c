@@ -47,7 +47,7 @@ static void build_hdr(const struct mpa_frame *f, u32 pd_len, struct mpa_frame_hd
 }
 
 /* P2P-06; client-server frames have no RTR flags (P2P-27). */
-static void build_enhanced(const struct mpa_frame *f, struct mpa_enhanced *e)
+void mpa_enhanced_build(struct mpa_enhanced *e, const struct mpa_frame *f)
 {
 	u16 ird = f->ird & MPA_ENH_DEPTH_MASK;
 	u16 ord = f->ord & MPA_ENH_DEPTH_MASK;
@@ -71,7 +71,7 @@ u32 mpa_frame_build(const struct mpa_frame *f, const void *pd, u8 *buf)
 		return 0;
 	build_hdr(f, pd_len, (struct mpa_frame_hdr *)buf);
 	if (enh)
-		build_enhanced(f, (struct mpa_enhanced *)(buf + HDR_SIZE));
+		mpa_enhanced_build((struct mpa_enhanced *)(buf + HDR_SIZE), f);
 	if (f->pd_len)
 		memcpy(buf + HDR_SIZE + enh, pd, f->pd_len);
 	return HDR_SIZE + pd_len;
@@ -121,7 +121,7 @@ u32 mpa_frame_need(const u8 *buf, u32 have, enum mpa_kind kind, enum wire_err *e
 	return HDR_SIZE + get_unaligned_be16(buf + AT_PD_LEN);
 }
 
-static void parse_enhanced(struct mpa_frame *f, const struct mpa_enhanced *e)
+void mpa_enhanced_parse(struct mpa_frame *f, const struct mpa_enhanced *e)
 {
 	u16 ird = be16_to_cpu(e->ird);
 	u16 ord = be16_to_cpu(e->ord);
@@ -154,7 +154,7 @@ enum wire_err mpa_frame_parse(struct mpa_frame *f, const u8 *buf, enum mpa_kind 
 	f->pd_len = be16_to_cpu(h->pd_len);
 	f->rtr_frame = kind != MPA_RTR && h->rev < 2 && h->flags & MPA_FLAG_S;
 	if (is_enhanced(h->flags, h->rev)) {
-		parse_enhanced(f, (const struct mpa_enhanced *)*pd);
+		mpa_enhanced_parse(f, (const struct mpa_enhanced *)*pd);
 		f->pd_len -= ENH_SIZE;
 		*pd += ENH_SIZE;
 	}

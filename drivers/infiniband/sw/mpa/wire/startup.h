@@ -97,6 +97,22 @@ struct mpa_frame {
 };
 
 /**
+ * mpa_enhanced_build() - write the enhanced data of a frame
+ * @e:		written
+ * @f:		the frame; @peer, @rtr, @ird and @ord are used
+ *
+ * The session control messages of DDP over SCTP have the same data (wire/sctp.h).
+ */
+void mpa_enhanced_build(struct mpa_enhanced *e, const struct mpa_frame *f);
+
+/**
+ * mpa_enhanced_parse() - read the enhanced data of a frame
+ * @f:		@enhanced, @peer, @rtr, @ird and @ord are set; @peer and @rtr must be clear before
+ * @e:		the data
+ */
+void mpa_enhanced_parse(struct mpa_frame *f, const struct mpa_enhanced *e);
+
+/**
  * mpa_frame_build() - write a startup frame
  * @f:		the frame
  * @pd:		Private Data of the ULP, @f->pd_len bytes; may be NULL if that is 0
