@@ -75,7 +75,8 @@ static int make_qp(struct end *e)
 		.srq = e->srq,
 		.cap = {
 			.max_send_wr = 16, .max_recv_wr = 16,
-			.max_send_sge = 1, .max_recv_sge = 1,
+			.max_send_sge = dev->attrs.max_send_sge,
+			.max_recv_sge = dev->attrs.max_recv_sge,
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
@@ -412,6 +413,8 @@ static const struct {
 	{ "blocks", probe_blocks },
 	{ "late", probe_late },
 	{ "undrained", probe_undrained },
+	{ "limits", probe_limits },
+	{ "message", probe_message },
 };
 
 static int run(void)

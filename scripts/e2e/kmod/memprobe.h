@@ -103,5 +103,7 @@ int probe_spin(void);
 int probe_blocks(void);
 int probe_late(void);
 int probe_undrained(void);
+int probe_limits(void);
+int probe_message(void);
 
 #endif

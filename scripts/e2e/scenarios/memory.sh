@@ -39,6 +39,7 @@ memprobe() {
 	ip addr add "$MEMPROBE_ADDRESS/24" dev memprobe0
 	ip link set memprobe0 up
 	rdma link add mpa0 type "$TYPE" netdev memprobe0
+	[ -z "${CRC:-}" ] || echo "$CRC" >/sys/class/infiniband/mpa0/mpa/crc
 	insert "$KMOD/memprobe.ko" address="$MEMPROBE_ADDRESS" test="$1" slow="$SLOW" || {
 		dmesg | grep 'memprobe: ' >"$WORK/memprobe.log"
 		fail "memprobe: $1"
