@@ -75,18 +75,22 @@ static int make_qp(struct end *e)
 		.srq = e->srq,
 		.cap = {
 			.max_send_wr = 16, .max_recv_wr = 16,
-			.max_send_sge = 1, .max_recv_sge = 1,
+			.max_send_sge = dev->attrs.max_send_sge,
+			.max_recv_sge = dev->attrs.max_recv_sge,
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
-	struct ib_cq *cq = ib_create_cq(dev, NULL, NULL, NULL, &cq_attr);
+	struct ib_cq *cq;
 
-	if (IS_ERR(cq))
-		return PTR_ERR(cq);
-	e->cq = cq;
-	attr.send_cq = cq;
-	attr.recv_cq = cq;
+	if (!e->send_cq) {
+		cq = ib_create_cq(dev, NULL, NULL, NULL, &cq_attr);
+		if (IS_ERR(cq))
+			return PTR_ERR(cq);
+		e->cq = cq;
+	}
+	attr.send_cq = e->send_cq ?: e->cq;
+	attr.recv_cq = e->recv_cq ?: e->cq;
 	return rdma_create_qp(e->id, e->pd, &attr);
 }
 
@@ -194,22 +198,41 @@ static int connect(struct pair *p)
 	return ret ?: end_expect(&p->b, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* A connection; to be closed also when this fails. */
-int pair_open(struct pair *p, struct ib_pd *a, struct ib_pd *b, struct ib_srq *srq)
+static int join(struct pair *p)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };
 	int ret;
 
-	memset(p, 0, sizeof(*p));
-	end_init(&p->a, "a", a);
-	end_init(&p->b, "b", b);
-	p->b.srq = srq;
 	to.sin_addr.s_addr = in_aton(address);
 	to.sin_port = htons(port++);
 	ret = listen(p, &to);
 	if (!ret)
 		ret = resolve(&p->a, &to);
 	return ret ?: connect(p);
+}
+
+static void pair_init(struct pair *p, struct ib_pd *a, struct ib_pd *b)
+{
+	memset(p, 0, sizeof(*p));
+	end_init(&p->a, "a", a);
+	end_init(&p->b, "b", b);
+}
+
+/* A connection; to be closed also when this fails. */
+int pair_open(struct pair *p, struct ib_pd *a, struct ib_pd *b, struct ib_srq *srq)
+{
+	pair_init(p, a, b);
+	p->b.srq = srq;
+	return join(p);
+}
+
+/* The same, with completion queues of the test's at a */
+int pair_open_on(struct pair *p, struct ib_pd *pd, struct ib_cq *send_cq, struct ib_cq *recv_cq)
+{
+	pair_init(p, pd, pd);
+	p->a.send_cq = send_cq;
+	p->a.recv_cq = recv_cq;
+	return join(p);
 }
 
 static void end_free(struct end *e)
@@ -389,6 +412,9 @@ static const struct {
 	{ "spin", probe_spin },
 	{ "blocks", probe_blocks },
 	{ "late", probe_late },
+	{ "undrained", probe_undrained },
+	{ "limits", probe_limits },
+	{ "message", probe_message },
 };
 
 static int run(void)

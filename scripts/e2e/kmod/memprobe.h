@@ -24,7 +24,9 @@
  * @id:		connection of rdma_cm, with a queue pair, or NULL
  * @pd:		protection domain of the queue pair
  * @srq:	shared receive queue, or NULL
- * @cq:		for all completions
+ * @send_cq:	completion queues that the test polls, or NULL
+ * @recv_cq:	the same for receives
+ * @cq:		for all completions, if there is no @send_cq; else NULL
  * @told:	counts @event
  * @event:	events of the connection so far
  * @events:	how many
@@ -36,6 +38,8 @@ struct end {
 	struct rdma_cm_id *id;
 	struct ib_pd *pd;
 	struct ib_srq *srq;
+	struct ib_cq *send_cq;
+	struct ib_cq *recv_cq;
 	struct ib_cq *cq;
 	struct completion told;
 	enum rdma_cm_event_type event[EVENTS];
@@ -75,6 +79,7 @@ extern struct ib_device *dev;
 /* memprobe.c; all return 0 or a negative errno, and have complained of it */
 int __printf(1, 2) complain(const char *fmt, ...);
 int pair_open(struct pair *p, struct ib_pd *a, struct ib_pd *b, struct ib_srq *srq);
+int pair_open_on(struct pair *p, struct ib_pd *pd, struct ib_cq *send_cq, struct ib_cq *recv_cq);
 void pair_close(struct pair *p);
 int end_expect(struct end *e, enum rdma_cm_event_type event);
 int end_wait(struct end *e, struct ib_wc *wc);
@@ -97,5 +102,8 @@ int probe_global(void);
 int probe_spin(void);
 int probe_blocks(void);
 int probe_late(void);
+int probe_undrained(void);
+int probe_limits(void);
+int probe_message(void);
 
 #endif

@@ -176,8 +176,12 @@ devinfo() {
 		fail "fw_ver in sysfs"
 	[ "$(</sys/class/infiniband/mpa0/hca_type)" = rdma_mpa ] || fail hca_type
 	[ "$(</sys/class/infiniband/mpa0/board_id)" = software ] || fail board_id
-	for key in max_qp max_qp_wr max_sge max_cq max_cqe max_mr max_pd max_mr_size \
-		max_srq max_srq_wr max_qp_rd_atom gid_tbl_len; do
-		grep -qE "^\s*$key:\s+(0x)?0*[1-9a-f]" "$WORK/devinfo.log" || fail "$key"
+	# as in Documentation/limits.rst, which names the scenarios that reach them
+	for key in 'max_qp 131072' 'max_qp_wr 32768' 'max_sge 6' 'max_sge_rd 1' 'max_cq 131072' \
+		'max_cqe 1048576' 'max_mr 1048576' 'max_pd 131072' 'max_qp_rd_atom 128' \
+		'max_qp_init_rd_atom 128' 'max_res_rd_atom 16777216' 'max_srq 65536' \
+		'max_srq_wr 32768' 'max_srq_sge 6' 'max_pkeys 1' 'max_msg_sz 0xffffffff' \
+		'gid_tbl_len 1' 'pkey_tbl_len 1' 'phys_port_cnt 1'; do
+		grep -qE "^\s*${key% *}:\s+${key#* }\$" "$WORK/devinfo.log" || fail "not $key"
 	done
 }

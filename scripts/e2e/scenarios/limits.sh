@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2153,SC2154
+# shellcheck shell=bash disable=SC2034,SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Limits to what one program can take of a shared device: processor time and memory.
 
@@ -100,6 +100,26 @@ time.sleep(600)"
 	# 60 of them, each of more than 1 KiB
 	wait_for 10 has_grown "$before"
 }
+
+# --- limits that the device reports (Documentation/limits.rst) ---
+
+# attr TEST: a test of attr_probe
+attr() {
+	local LIMIT=$((280 * SLOW))
+	new_port
+	run "attr_$1" a "$BIN/attr_probe" -p "$PORT" "$1"
+}
+
+scenarios limits 270 "a limit is reached, and one above it is refused" attr \
+	qps srqs cqs depths mr_size tables contexts:slow
+scenario limits_nothing 40 "what the device does not have is 0, and is refused" -- attr nothing
+
+scenario limits_objects 270 "as many objects as the device reports, and one above is refused" slow
+limits_objects() { memprobe limits; }
+
+# 4 GiB, so without CRC
+scenario limits_message 270 "a message of the length that the port reports, and a longer one" slow
+limits_message() { CRC=off memprobe message; }
 
 # --- shares of users (core/limits.c) ---
 

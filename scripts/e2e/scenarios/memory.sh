@@ -39,6 +39,7 @@ memprobe() {
 	ip addr add "$MEMPROBE_ADDRESS/24" dev memprobe0
 	ip link set memprobe0 up
 	rdma link add mpa0 type "$TYPE" netdev memprobe0
+	[ -z "${CRC:-}" ] || echo "$CRC" >/sys/class/infiniband/mpa0/mpa/crc
 	insert "$KMOD/memprobe.ko" address="$MEMPROBE_ADDRESS" test="$1" slow="$SLOW" || {
 		dmesg | grep 'memprobe: ' >"$WORK/memprobe.log"
 		fail "memprobe: $1"
@@ -74,6 +75,10 @@ kernel_spin() { memprobe spin; }
 
 scenario kernel_blocks 60 "memory becomes blocks as large as possible, not page by page" newer
 kernel_blocks() { memprobe blocks; }
+
+scenario kernel_undrained 60 "nothing comes of a kernel's queue pair that is gone, drained or not" \
+	newer
+kernel_undrained() { memprobe undrained; }
 
 # The kernel pins 2^32 - 1 pages at most. (abi.rst: a program is told the device's limits.)
 scenario max_mr_size 30 "the device's limit of a region is what can be registered"

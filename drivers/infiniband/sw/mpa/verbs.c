@@ -104,6 +104,7 @@ int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 	attr->max_srq_wr = RNIC_MAX_QP_WR;
 	attr->max_srq_sge = RNIC_MAX_SGE;
 	attr->max_fast_reg_page_list_len = RNIC_MAX_FASTREG_PAGES;
+	attr->max_pkeys = 1;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	/*
 	 * Only kernel consumers, which read ib_core's own copy, get fast registration and
