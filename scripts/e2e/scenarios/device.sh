@@ -122,6 +122,34 @@ netdev_removed() {
 	wait_for 10 not device_exists mpa0
 }
 
+ib_core_complained() { dmesg | grep "ib_query_port failed"; }
+
+# ib_core asks for the port's attributes after each event of the port, and cannot any more.
+scenario netdev_quiet 40 "interfaces go, or to another namespace: no message about their devices"
+netdev_quiet() {
+	local i
+	for i in 1 2 3 4 5 6 7 8; do
+		ip -n a link add "d$i" type dummy
+		ip -n a link set "d$i" up
+		link_add "mpad$i" a "d$i"
+	done
+	for i in 1 2 3 4; do
+		ip -n a link delete "d$i"
+	done
+	for i in 5 6; do
+		ip -n a link set "d$i" netns b
+		ip -n b link delete "d$i"
+	done
+	for i in 7 8; do
+		ip -n a link set "d$i" down
+		ip -n a link delete "d$i"
+	done
+	for i in 1 2 3 4 5 6 7 8; do
+		wait_for 5 not device_exists "mpad$i"
+	done
+	not ib_core_complained || fail "the log is not empty"
+}
+
 scenario netdev_bond 30 "a bond with a device goes, its namespace and its members too" bonding
 netdev_bond() {
 	local ns

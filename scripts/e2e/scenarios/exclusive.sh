@@ -91,6 +91,26 @@ spare_devices() {
 	done
 }
 
+# ib_core does that (containers.rst).
+scenario link_exclusive 60 "a device made in a namespace is in the first one, until it is moved there" \
+	first newer
+link_exclusive() {
+	exclusive
+	ip netns attach first $$
+	ip netns add n
+	ip -n n link add d0 type dummy
+	ip -n n addr add "$A4/24" dev d0
+	ip -n n link set d0 up
+	ip -n n link set lo up
+	ip netns exec n rdma link add mpax type "$TYPE" netdev d0
+	must_see n ''
+	must_see first mpax
+	must_fail "" "${LIMITED[@]}" 10 n rping -s -a "$A4" -p "$PORT"
+	rdma dev set mpax netns n
+	must_see n mpax
+	rping_pair n n "$A4" 1000
+}
+
 # Since 7.3 a name is unique in its namespace, before that it is unique in the machine.
 scenario names_exclusive 90 "names of devices in several namespaces: taken, free again, given back" \
 	first newer

@@ -215,15 +215,22 @@ void rnic_port_detach(struct rnic_dev *dev)
 	netdev_put(ndev, &dev->ndev_tracker);
 }
 
+/*
+ * Report nothing while the network device is being unregistered. ib_core asks for the port's
+ * attributes before it passes an event on, and cannot, because it asks the network device first;
+ * it would log that. The end of the device, which follows, is reported anyway.
+ */
 static void dispatch_event(struct rnic_dev *dev, enum ib_event_type type)
 {
+	struct net_device *ndev = rtnl_dereference(dev->ndev);
 	struct ib_event event = {
 		.device = &dev->ibdev,
 		.element.port_num = 1,
 		.event = type,
 	};
 
-	ib_dispatch_event(&event);
+	if (ndev && !ndev->dismantle)
+		ib_dispatch_event(&event);
 }
 
 static void refresh_link(struct rnic_dev *dev, link_ksettings_fn get)
@@ -285,7 +292,7 @@ bool rnic_port_take_gid(struct rnic_dev *dev)
  * rnic_port_tell_gid() - report a change of the GID to ib_core
  * @dev:	the device, registered; the caller has a reference
  *
- * Context: process.
+ * Context: process, RTNL held.
  */
 void rnic_port_tell_gid(struct rnic_dev *dev)
 {

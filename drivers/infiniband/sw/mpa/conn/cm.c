@@ -31,14 +31,15 @@ static int start_tcp(struct rnic_ep *ep)
 {
 	struct net_device *ndev = rnic_dev_netdev(ep->dev);
 	struct iw_cm_id *cm_id = ep->cm_id;
-	int ret;
+	int ret = -ENODEV;
 
-	if (!ndev)
-		return -ENODEV;
+	if (!ndev || !rnic_rdmacm_is_right(cm_id, ep->dev))
+		goto put_ndev;
 	ret = rnic_sock_connect(&ep->conn.s, ndev, &cm_id->m_local_addr, &cm_id->m_remote_addr,
 				cm_id->tos_set ? cm_id->tos : -1, rnic_conn_sock_event);
 	if (!ret)
 		rnic_sock_keepalive(&ep->conn.s, READ_ONCE(ep->dev->set.keepalive_s));
+put_ndev:
 	dev_put(ndev);
 	return ret;
 }

@@ -114,7 +114,8 @@ static bool is_asked_of_all(const struct sockaddr_storage *addr)
  * accept on another device, and rdma_cm would not notice its removal. rdma_cm looks the
  * address up without an interface, even if several have it (link-local addresses) and the
  * server is bound to one. If the first interface with the address is not the server's, the
- * server gets no connections.
+ * server gets no connections. If it would find several devices, those of a VLAN and of its parent,
+ * it takes the one that we choose, because it tries that one first (rnic_rdmacm_set_port()).
  *
  * Return: the listener with a reference, or NULL.
  */
@@ -122,18 +123,18 @@ static struct rnic_listener *choose_listener(struct rnic_lsock *ls,
 					     const struct sockaddr_storage *local)
 {
 	struct rdma_dev_addr at = { .net = ls->net };
-	struct rnic_listener *l;
+	struct rnic_listener *l, *found = NULL;
 
 	lockdep_assert_held(&lsocks_lock);
 	if (rdma_translate_ip((const struct sockaddr *)local, &at))
 		return NULL;
-	list_for_each_entry(l, &ls->listeners, node) {
-		if (rnic_rdmacm_finds(l->dev, &at)) {
-			kref_get(&l->ref);
-			return l;
-		}
-	}
-	return NULL;
+	list_for_each_entry(l, &ls->listeners, node)
+		if (rnic_rdmacm_finds(l->dev, &at) &&
+		    (!found || l->dev->ifindex == at.bound_dev_if))
+			found = l;
+	if (found)
+		kref_get(&found->ref);
+	return found;
 }
 
 static struct rnic_ep *create_responder(struct rnic_listener *l)
@@ -414,9 +415,10 @@ static int choose_vrf(struct net_device *ndev, const struct sockaddr_storage *ad
 }
 
 /*
- * Open no socket for datagrams, on a device that lost its interface, or in another namespace
- * than the program's. rdma_cm looks addresses up in the program's namespace, so it would not
- * know connections of another one, and the port may be in use there.
+ * Open no socket for datagrams, on a device that lost its interface or has nothing to do with
+ * that of the address, or in another namespace than the program's. rdma_cm looks addresses up in
+ * the program's namespace, so it would not know connections of another one, and the port may be
+ * in use there.
  *
  * While a device is being registered, rdma_cm adds its existing listeners to it. Ignore errors
  * then, because rdma_cm would drop the device for all programs if one port is in use.
@@ -429,7 +431,7 @@ static int start_listening(struct rnic_listener *l, struct net_device *ndev, int
 
 	if (!rnic_rdmacm_has_connections(l->cm_id))
 		return all ? 0 : -EOPNOTSUPP;
-	if (!ndev || !net_eq(dev_net(ndev), net))
+	if (!ndev || !net_eq(dev_net(ndev), net) || !rnic_rdmacm_is_right(l->cm_id, l->dev))
 		return all ? 0 : -ENODEV;
 	ret = open_listener(l, net, choose_vrf(ndev, &l->cm_id->m_local_addr), backlog);
 	return all && rnic_dev_made_here(l->dev) ? 0 : ret;
@@ -467,6 +469,7 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	cm_id->add_ref(cm_id);
 	cm_id->provider_data = l;
 	rnic_rdmacm_count_requests(cm_id);
+	rnic_rdmacm_set_port(cm_id);
 	return 0;
 }
 

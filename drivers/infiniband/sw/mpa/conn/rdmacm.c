@@ -6,6 +6,8 @@
  */
 #include <linux/fdtable.h>
 #include <linux/fs.h>
+#include <linux/if_vlan.h>
+#include <linux/netdevice.h>
 #include <linux/sched.h>
 #include <linux/wait_bit.h>
 #include <net/net_namespace.h>
@@ -40,28 +42,84 @@ struct net *rnic_rdmacm_net(const struct iw_cm_id *cm_id)
 	return get_rdma_id(cm_id)->route.addr.dev_addr.net;
 }
 
+/* True if one of the interfaces is the other, or above it, as a VLAN or a bridge is. */
+static bool share_cable(struct net_device *ndev, struct net_device *other)
+{
+	return ndev == other || netdev_has_upper_dev_all_rcu(ndev, other) ||
+	       netdev_has_upper_dev_all_rcu(other, ndev);
+}
+
+static bool is_vlan_of(struct net_device *vlan, const struct net_device *parent)
+{
+	return is_vlan_dev(vlan) && vlan_dev_real_dev(vlan) == parent;
+}
+
+/* As rdma_cm compares since 6.6, and takes VLANs for their parents since 6.12. */
+static bool are_alike(struct net_device *ndev, struct net_device *other)
+{
+	return ndev == other || is_vlan_of(other, ndev) || is_vlan_of(ndev, other);
+}
+
+static bool test_interfaces(const struct rnic_dev *dev, struct net *net, int ifindex,
+			    bool (*test)(struct net_device *ndev, struct net_device *other))
+{
+	struct net_device *ndev, *other;
+	bool ret;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(dev->ndev);
+	other = dev_get_by_index_rcu(net, ifindex);
+	ret = ndev && other && test(ndev, other);
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * rnic_rdmacm_is_right() - test whether rdma_cm chose a device that carries the connection
+ * @cm_id:	the program's, within iw_connect or iw_create_listen
+ * @dev:	the device
+ *
+ * rdma_cm before 6.6 knows interfaces by their MAC only, which one that has nothing to do with
+ * the device may have too.
+ *
+ * Context: process.
+ * Return: true if the interface that has the program's address, or leads to the peer, is the
+ * device's, or above or below it; true if rdma_cm looked for none.
+ */
+bool rnic_rdmacm_is_right(const struct iw_cm_id *cm_id, const struct rnic_dev *dev)
+{
+	const struct rdma_dev_addr *at = &get_rdma_id(cm_id)->route.addr.dev_addr;
+
+	return !at->bound_dev_if || test_interfaces(dev, at->net, at->bound_dev_if, share_cable);
+}
+
 /**
  * rnic_rdmacm_finds() - test whether rdma_cm will find a device for a local address
  * @dev:	the device
  * @at:		result of rdma_translate_ip() for the address
  *
- * rdma_cm before 6.6 searches by GID only, so a VLAN without a device of its own is served by
- * that of its parent.
+ * rdma_cm before 6.6 compares GIDs. The interfaces above the device's that have its MAC have its
+ * GID. Since 6.6 rdma_cm compares interfaces, and the cached GID of the device has one.
  *
  * Context: process.
  * Return: true if it finds @dev now.
  */
 bool rnic_rdmacm_finds(struct rnic_dev *dev, struct rdma_dev_addr *at)
 {
-	union ib_gid gid, wanted;
+	const struct ib_gid_attr *attr = rdma_get_gid_attr(&dev->ibdev, 1, 0);
+	union ib_gid wanted;
+	bool ret;
 
-	/* A device that lost its interface still has the index. */
-	if (!rcu_access_pointer(dev->ndev))
+	if (IS_ERR(attr))
 		return false;
-	if (dev->ifindex == at->bound_dev_if)
-		return true;
 	rdma_addr_get_sgid(at, &wanted);
-	return !rdma_query_gid(&dev->ibdev, 1, 0, &gid) && !memcmp(&gid, &wanted, sizeof(gid));
+	if (rcu_access_pointer(attr->ndev))
+		ret = test_interfaces(dev, at->net, at->bound_dev_if, are_alike);
+	else
+		ret = test_interfaces(dev, at->net, at->bound_dev_if, share_cable) &&
+		      !memcmp(&attr->gid, &wanted, sizeof(wanted));
+	rdma_put_gid_attr(attr);
+	return ret;
 }
 
 /* For iterate_fd(). An open ib_uverbs device has @ufile as private_data. */
@@ -154,6 +212,24 @@ void rnic_rdmacm_count_requests(struct iw_cm_id *cm_id)
 {
 	WRITE_ONCE(ask_rdma_cm, cm_id->cm_handler);
 	cm_id->cm_handler = count_request;
+}
+
+/**
+ * rnic_rdmacm_set_port() - make rdma_cm try a listener's device first
+ * @cm_id:	the listener's, within iw_create_listen
+ *
+ * rdma_cm looks the device of a request up, and tries the one that the request came from first,
+ * by the port of the listener. It leaves the port out if it listens on all devices. Since 6.12 it
+ * then takes the device of a VLAN for that of its parent, or the other way round, whichever was
+ * made first.
+ *
+ * Context: process.
+ */
+void rnic_rdmacm_set_port(struct iw_cm_id *cm_id)
+{
+	struct rdma_cm_id *id = cm_id->context;
+
+	id->port_num = 1;
 }
 
 /**
