@@ -105,6 +105,10 @@ bench-storage:
 	scripts/deps.sh storage
 	scripts/bench/storage.sh
 
+suites:
+	scripts/deps.sh suites
+	scripts/suites/run.sh $(SUITES)
+
 kernels:
 	scripts/check.sh kernels $(RELEASES)
 	$(if $(RELEASES),,scripts/arch/build.sh)
@@ -140,9 +144,10 @@ help:
 	@echo 'make bench-growth  the same with up to 1000 connections, 100 000 regions'
 	@echo 'make bench-profile  in which functions they are'
 	@echo 'make bench-storage  NVMe over our device, siw, rxe and plain TCP'
+	@echo 'make suites    other people'"'"'s programs over our device and siw (SUITES="fio ...": these)'
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install uninstall deb package-check demo check check-all unit fuzz kunit e2e container-check debug-check newer-check kernels fresh-check arch-check bench bench-native bench-count bench-growth bench-profile bench-storage lint help
+.PHONY: all modules clean headers install uninstall deb package-check demo check check-all unit fuzz kunit e2e container-check debug-check newer-check kernels fresh-check arch-check bench bench-native bench-count bench-growth bench-profile bench-storage suites lint help
 
 endif

@@ -67,6 +67,14 @@ packages() {
 		packages bench
 		echo fio
 		;;
+	suites)
+		packages check
+		echo python3-pyverbs gzip fio libfabric-bin openmpi-bin libopenmpi-dev ucx-utils
+		;;
+	iscsi)
+		packages check
+		echo open-iscsi fio e2fsprogs
+		;;
 	lint)
 		packages build
 		echo "$kernel_source" xz-utils perl sparse shellcheck python3-docutils
@@ -93,7 +101,7 @@ packages() {
 		echo podman crun uidmap
 		;;
 	*)
-		die "usage: deps.sh [build|unit|check|kernels|cross|arch|suite|fuzz|debug|vng|bench|native|storage|lint|package|package-check|pair|running|containers]..."
+		die "usage: deps.sh [build|unit|check|kernels|cross|arch|suite|fuzz|debug|vng|bench|native|storage|suites|iscsi|lint|package|package-check|pair|running|containers]..."
 		;;
 	esac
 }
@@ -131,6 +139,11 @@ gives() {
 	e2fsprogs) echo mke2fs ;;
 	systemd) echo systemctl ;;
 	uidmap) echo newuidmap ;;
+	libfabric-bin) echo fi_pingpong ;;
+	openmpi-bin) echo mpirun ;;
+	libopenmpi-dev) echo mpicc ;;
+	ucx-utils) echo ucx_perftest ;;
+	open-iscsi) echo iscsiadm ;;
 	bash-builtins | libclang-rt-dev | python3-* | dh-dkms) ;;
 	*) echo "$1" ;;
 	esac

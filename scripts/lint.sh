@@ -119,7 +119,8 @@ run_shellcheck() {
 	mapfile -t scripts < <(files '*.sh' .ci/run)
 	{
 		shellcheck -x -f gcc "${scripts[@]}"
-		cat scripts/e2e/guest.sh scripts/e2e/lib.sh scripts/e2e/scenarios/*.sh |
+		cat scripts/e2e/guest.sh scripts/e2e/lib.sh scripts/e2e/scenarios/*.sh \
+			scripts/suites/cases.sh |
 			sed -n 's/^\([a-z_0-9]*\)() .*/\1/p' | sort | uniq -d |
 			sed 's/$/: two functions of the scenarios have this name/'
 	} > "$OUT/shellcheck" 2>&1

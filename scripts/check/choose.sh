@@ -25,6 +25,9 @@ left_out() {
 		stock	sshd	it needs sshd; make e2e E2E=hosts_bench runs it
 		newer	sshd	it needs sshd; make e2e E2E=hosts_bench runs it
 		debug	sshd	that kernel has no AF_ALG
+		stock	iscsi	it needs open-iscsi and fio; make e2e E2E=iser_disk runs it
+		newer	iscsi	it needs open-iscsi and fio; make newer-check E2E=iser_disk runs it
+		debug	iscsi	that kernel has no iSCSI target
 		stock	compiler	it compiles for minutes under emulation; make e2e E2E=pair_build runs it
 		newer	compiler	the headers of that kernel are not installed
 		debug	compiler	the headers of that kernel are not installed

@@ -7,7 +7,8 @@
 #
 # Prints TAP. Exit status 1 if any scenario failed. There is no skip: a scenario that cannot
 # run has failed. From the environment: RDMA_TYPE (mpa) and MODULE (rdma_mpa.ko)
-# choose the driver under test, OUTDIR (/out if there is one) keeps the logs.
+# choose the driver under test, OUTDIR (/out if there is one) keeps the logs, E2E_MORE
+# is a file with more scenarios (suites/cases.sh).
 # shellcheck disable=SC2034,SC2153 # shared with lib.sh
 set -u
 HERE=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
@@ -27,7 +28,7 @@ SPLAT+='|still has .* resources|not clean|leaked|kmemleak|page allocation failur
 
 # shellcheck source=scripts/e2e/lib.sh
 . "$HERE/lib.sh"
-for file in "$HERE"/scenarios/*.sh; do
+for file in "$HERE"/scenarios/*.sh ${E2E_MORE:+"$E2E_MORE"}; do
 	# shellcheck source=/dev/null
 	. "$file"
 done

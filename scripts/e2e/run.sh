@@ -4,8 +4,8 @@
 #
 #   run.sh [-t SECONDS] [-o OUTDIR] [NAME...]       names as guest.sh takes them
 #
-# RDMA_TYPE, MODULE, SIW_DIR and E2E_SLOW (a factor for time-outs) are handed on to the guest. The logs of the
-# scenarios are left in OUTDIR (build/e2e/logs).
+# RDMA_TYPE, MODULE, SIW_DIR, E2E_SLOW (a factor for time-outs) and E2E_MORE go on to the guest.
+# The logs of the scenarios are left in OUTDIR (build/e2e/logs).
 set -eu
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=$(cd "$HERE/../.." && pwd)
@@ -25,7 +25,7 @@ shift $((OPTIND - 1))
 make -s -C "$HERE/programs" OUT="$BIN"
 mkdir -p "$OUT"
 settings=()
-for name in RDMA_TYPE MODULE SIW_DIR E2E_SLOW; do
+for name in RDMA_TYPE MODULE SIW_DIR E2E_SLOW E2E_MORE; do
 	[ -z "${!name:-}" ] || settings+=("$name=${!name}")
 done
 exec "$TOP/scripts/vm/run.sh" -n -s -t "$SECONDS_MAX" -o "$OUT" -- \

@@ -487,6 +487,17 @@ static void drain(void)
 	}
 }
 
+/* An RNIC has one state for a queue pair that nobody uses yet, which is INIT here. */
+static void check_unused(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	check(!ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE, &init), "query_qp: %m");
+	check(attr.qp_state == IBV_QPS_INIT && attr.cur_qp_state == IBV_QPS_INIT,
+	      "state %d, not INIT", attr.qp_state);
+}
+
 /* RESET silently forgets the posted requests, so the first completion is of the next one. */
 static void reset(void)
 {
@@ -502,6 +513,7 @@ static void reset(void)
 		post(&p.a, 200 + i, IBV_WR_SEND, IBV_SEND_SIGNALED, &e, 1, 0, 0);
 	}
 	check(!ibv_modify_qp(p.a.id->qp, &attr, IBV_QP_STATE), "modify_qp: %m");
+	check_unused(p.a.id->qp);
 	pair_join(&p);
 	hello(&p);
 	/* The same immediately after an error, which the connection does not survive. */
@@ -520,6 +532,7 @@ static void query(void)
 	struct ibv_device_attr dev;
 	struct ibv_port_attr port;
 	struct ibv_qp_attr qp;
+	struct ibv_qp *fresh;
 	struct pair p;
 
 	pair_open(&p, &defaults);
@@ -548,6 +561,11 @@ static void query(void)
 	check(!ibv_query_qp(p.a.id->qp, &qp, IBV_QP_STATE, &init), "query_qp: %m");
 	check(qp.qp_state == IBV_QPS_ERR || qp.qp_state == IBV_QPS_SQE,
 	      "state %d after disconnect", qp.qp_state);
+	init.cap.max_inline_data = 0;
+	fresh = ibv_create_qp(p.a.pd, &init);
+	check(fresh, "create_qp: %m");
+	check_unused(fresh);
+	check(!ibv_destroy_qp(fresh), "destroy_qp: %m");
 	pair_free(&p);
 }
 

@@ -172,3 +172,37 @@ nvme_link_deleted() {
 	trap - EXIT
 	nvme_target_down
 }
+
+# nvme_port_tcp PORT: the same subsystem over TCP
+nvme_port_tcp() {
+	local port=$NVMET/ports/2
+	put "$1" "$port/addr_trsvcid" && ln -s "$NVMET/subsystems/test" "$port/subsystems/test"
+}
+
+nvme_beside_tcp_down() {
+	rm -f "$NVMET/ports/2/subsystems/test"
+	rmdir "$NVMET/ports/2"
+	nvme_target_down
+	modprobe -r nvmet-tcp
+}
+
+scenario nvme_beside_tcp 40 "an NVMe target over RDMA and TCP: each has a port of its own"
+nvme_beside_tcp() {
+	nvme_up
+	modprobe nvmet-tcp
+	mkdir "$NVMET/ports/2"
+	trap nvme_beside_tcp_down EXIT
+	put tcp "$NVMET/ports/2/addr_trtype"
+	put ipv4 "$NVMET/ports/2/addr_adrfam"
+	put "$NVME_ADDRESS" "$NVMET/ports/2/addr_traddr"
+	must_fail "Address already in use" nvme_port_tcp 4420
+	nvme_port_tcp 4421
+	random_file "$WORK/file" 1
+	copy if="$WORK/file" of="$NVME" bs=64K oflag=direct
+	copy if="$NVME" of="$WORK/back" bs=64K count=16 iflag=direct
+	cmp "$WORK/file" "$WORK/back"
+	put 1 /sys/class/nvme/nvme0/delete_controller
+	wait_for 10 nvme_gone
+	trap - EXIT
+	nvme_beside_tcp_down
+}

@@ -4,7 +4,7 @@
  *
  * States are those of the verbs:
  *
- *	RESET, INIT, RTR   no connection; no difference between them here
+ *	INIT, RTR	   no connection; no difference between them here
  *	RTS		   connected, by rnic_qp_attach() only
  *	SQD		   closing: what was posted is sent, then FIN
  *	ERR		   everything is flushed; RESET makes it usable again
@@ -100,7 +100,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	INIT_DELAYED_WORK(&qp->again, rnic_qp_again);
 	tasklet_setup(&qp->soft, rnic_post_soft);
 	compat_hrtimer_setup(&qp->hold, rnic_hold_over, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	WRITE_ONCE(qp->state, IB_QPS_INIT);
 	qp->event = -1;
 	qp->dev = rnic_dev(qp->ibqp.device);
 	qp->user = share ? share->user : INVALID_UID;
@@ -218,12 +218,15 @@ static int enter_sqd(struct rnic_qp *qp)
 	return qp->state == IB_QPS_SQD || qp->state == IB_QPS_ERR ? 0 : -EINVAL;
 }
 
-/* finish_reset() waits for the worker, which may still end the last connection. */
+/*
+ * An RNIC has one state for a queue pair that nobody uses yet, and programs expect it to be INIT.
+ * finish_reset() waits for the worker, which may still end the last connection.
+ */
 static int enter_reset(struct rnic_qp *qp)
 {
 	if (!rnic_qp_try_move(qp, RNIC_MOVE_RESET))
 		return -EBUSY;
-	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	WRITE_ONCE(qp->state, IB_QPS_INIT);
 	return 0;
 }
 
@@ -239,8 +242,7 @@ static void finish_reset(struct rnic_qp *qp)
 
 static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 {
-	bool unused = qp->state == IB_QPS_RESET || qp->state == IB_QPS_INIT ||
-		      qp->state == IB_QPS_RTR;
+	bool unused = qp->state == IB_QPS_INIT || qp->state == IB_QPS_RTR;
 
 	lockdep_assert_held(&qp->lock);
 	switch (state) {

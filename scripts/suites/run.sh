@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# run.sh [-w] [SUITE...]: runs other people's programs over our device and over siw, in a
+# guest for each, and prints a table. -w writes it into Documentation/suites.rst, between
+# two marks.
+#
+# The suites are those of cases.sh; all, if none is named. WHO (mpa siw) names the devices.
+# build/suites/results has a line for each case, "SUITE DEVICE VERDICT CASE", of the last
+# run of that suite on that device. What a case said is in build/suites/DEVICE.
+#
+# Fails if a case of ours did whose name is not in Documentation/suites.rst, which gives the
+# reasons, or if a suite could not run.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+OUT=$BUILD/suites
+DOC=$TOP/Documentation/suites.rst
+WHO=${WHO:-mpa siw}
+BEGIN='.. The table is written by scripts/suites/run.sh.'
+END='.. End of the table.'
+export E2E_MORE=$TOP/scripts/suites/cases.sh
+chosen=() missing=''
+
+# "SUITE PACKAGE FILE": FILE (a pattern) is there if the package is
+suites() {
+	cat <<- 'END'
+		pyverbs		python3-pyverbs		/usr/lib/python3/dist-packages/pyverbs/device.*
+		rdmacm		rdmacm-utils		/usr/bin/rcopy
+		perftest	perftest		/usr/bin/ib_send_bw
+		qperf		qperf			/usr/bin/qperf
+		fio		fio			/usr/bin/fio
+		libfabric	libfabric-bin		/usr/bin/fi_pingpong
+		openmpi		libopenmpi-dev		/usr/bin/mpicc
+		ucx		ucx-utils		/usr/bin/ucx_perftest
+	END
+}
+
+# choose SUITE...: of these, or all, those that can run, to chosen. rdma-core has the tests of
+# pyverbs beside its documentation, which small images leave out: then cases.sh has none.
+choose() {
+	local suite package file cases
+	cases=$("$TOP/scripts/e2e/guest.sh" --tags)
+	while read -r suite package file; do
+		[ $# = 0 ] || [[ " $* " == *" $suite "* ]] || continue
+		if compgen -G "$file" > /dev/null && grep -q "^suite_${suite}_" <<< "$cases"; then
+			chosen+=("$suite")
+		else
+			step "$suite is not run: apt-get install $package"
+			missing=1
+		fi
+	done < <(suites)
+}
+
+# module_of WHO
+module_of() {
+	case $1 in
+	siw) "$TOP/scripts/siw.sh" ;;
+	*) "$TOP/scripts/module.sh" ;;
+	esac
+}
+
+# run_guests WHO MODULE NAME...: a guest, and another one for the rest if it died
+run_guests() {
+	local who=$1 module=$2 names done_names
+	shift 2
+	names=("$@")
+	while [ "${#names[@]}" -gt 0 ]; do
+		RDMA_TYPE=$who MODULE=$module "$TOP/scripts/e2e/run.sh" -t 2400 -o "$OUT/$who" \
+			"${names[@]}" > "$OUT/$who/tap" || true
+		cat "$OUT/$who/tap" >> "$OUT/$who/taps"
+		! grep -q '^1\.\.' "$OUT/$who/tap" || return 0
+		done_names=$(grep -cE '^(not )?ok ' "$OUT/$who/tap" || true)
+		step "$who: the guest died in ${names[$done_names]}"
+		echo "not ok 0 - ${names[$done_names]}" >> "$OUT/$who/taps"
+		names=("${names[@]:$((done_names + 1))}")
+	done
+}
+
+# verdicts WHO: the lines of what has just run. A scenario of pyverbs has told of each of its
+# tests, and counts itself if it failed and none of these did.
+verdicts() {
+	awk -v who="$1" '
+		FILENAME ~ /cases$/ {
+			told[$2] = told[$2] || $3 == "fail"
+			print $1, who, $3, $4
+			next
+		}
+		/^(not )?ok / {
+			match($0, /suite_[^ ]*/)
+			split(substr($0, RSTART + 6, RLENGTH - 6), part, "_")
+			name = substr($0, RSTART + 7 + length(part[1]), RLENGTH - 7 - length(part[1]))
+			if (part[1] != "pyverbs" || ($1 == "not" && !told[name]))
+				print part[1], who, $1 == "ok" ? "pass" : "fail", name
+		}' "$OUT/$1/cases" "$OUT/$1/taps"
+}
+
+# keep WHO SUITE...: these lines take the place of those of earlier runs
+keep() {
+	local who=$1
+	shift
+	touch "$OUT/results"
+	{
+		awk -v who="$who" -v now=" $* " '
+			$2 != who || !index(now, " " $1 " ")' "$OUT/results"
+		verdicts "$who"
+	} > "$OUT/results.new"
+	mv "$OUT/results.new" "$OUT/results"
+}
+
+run_suites() {		# WHO SUITE...
+	local who=$1 names module pattern
+	shift
+	pattern="^suite_($(tr ' ' '|' <<< "$*"))_"
+	mapfile -t names < <("$TOP/scripts/e2e/guest.sh" --tags | awk '{ print $1 }' | grep -E "$pattern")
+	module=$(module_of "$who")
+	step "$who: ${#names[@]} scenarios of $*"
+	rm -rf "${OUT:?}/$who"
+	mkdir -p "$OUT/$who"
+	: > "$OUT/$who/cases"
+	: > "$OUT/$who/taps"
+	run_guests "$who" "$module" "${names[@]}"
+	keep "$who" "$@"
+}
+
+rule() { echo '==========  ===================  ================  ================'; }
+
+# table: passed, failed and skipped of each suite
+table() {
+	local suite package file who cells
+	rule
+	printf '%-10s  %-19s  %-16s  %s\n' suite package 'rdma_mpa' siw
+	rule
+	while read -r suite package file; do
+		cells=()
+		for who in mpa siw; do
+			cells+=("$(awk -v suite="$suite" -v who="$who" '
+				$1 == suite && $2 == who { n[$3]++; any = 1 }
+				END { print any ? n["pass"] + 0 ", " n["fail"] + 0 ", " n["skip"] + 0 : "-" }
+			' "$OUT/results")")
+		done
+		[ "${cells[*]}" = '- -' ] || printf '%-10s  %-19s  %-16s  %s\n' "$suite" \
+			"$(dpkg-query -W -f '${Version}' "$package" 2> /dev/null || echo -)" "${cells[@]}"
+	done < <(suites)
+	rule
+	echo
+	echo "On $(date +%F), Linux $(guest_release). The numbers are cases passed, failed, skipped."
+}
+
+# write_table: into the document
+write_table() {
+	[ "$(grep -cxF -e "$BEGIN" -e "$END" "$DOC")" = 2 ] ||
+		die "$DOC must have the lines \"$BEGIN\" and \"$END\" once each"
+	TEXT=$(table) awk -v begin="$BEGIN" -v end="$END" '
+		$0 == end { inside = 0 }
+		!inside { print }
+		$0 == begin { inside = 1; print "\n" ENVIRON["TEXT"] "\n" }' "$DOC" > "$DOC.new"
+	mv "$DOC.new" "$DOC"
+}
+
+# unexplained: failures of ours that the document does not name
+unexplained() {
+	local suite who verdict name
+	while read -r suite who verdict name; do
+		[ "$who $verdict" = "mpa fail" ] || continue
+		grep -qF "\`\`$suite $name\`\`" "$DOC" || echo "$suite $name"
+	done < "$OUT/results"
+}
+
+write=''
+if [ "${1:-}" = -w ]; then
+	write=1
+	shift
+fi
+mkdir -p "$OUT"
+choose "$@"
+[ "${#chosen[@]}" -gt 0 ] || die "no suite to run"
+[[ " ${chosen[*]} " != *' openmpi '* ]] ||
+	mpicc -O2 -Wall -o "$OUT/mpi" "$TOP/scripts/suites/mpi.c"
+for who in $WHO; do
+	run_suites "$who" "${chosen[@]}"
+done
+table
+[ -z "$write" ] || write_table
+grep ' fail ' "$OUT/results" | sed 's/^/failed: /' || true
+new=$(unexplained)
+[ -z "$new" ] || die "Documentation/suites.rst has no reason for:" "$new"
+[ -z "$missing" ] || die "not every suite is installed: scripts/deps.sh suites"
