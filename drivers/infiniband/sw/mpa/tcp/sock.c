@@ -261,8 +261,12 @@ static void ignore_event(struct rnic_sock *s, enum rnic_sock_event event)
  * @local:	address and port; the address may be a wildcard
  * @v6only:	an IPv6 wildcard does not accept IPv4 connections
  * @tos:	type of service, or -1
- * @backlog:	size of TCP's accept queue
+ * @backlog:	the program's backlog
  * @event:	hooked; RNIC_SOCK_DATA reports connections to accept, and is called once without one
+ *
+ * The size of TCP's accept queue is @backlog or net.core.somaxconn, whichever is larger. TCP drops
+ * the SYN of a caller who finds the queue full, and the caller tries again a second later. The
+ * program's backlog is for those who wait for the program, which iw_cm and rdma_ucm count.
  *
  * Context: process.
  * Return: 0, or -errno and no socket.
@@ -273,6 +277,7 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 {
 	int ret;
 
+	backlog = max(backlog, READ_ONCE(net->core.sysctl_somaxconn));
 	ret = create_tcp_socket(s, net, vrf, local->ss_family);
 	if (ret)
 		return ret;
