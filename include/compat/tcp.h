@@ -10,6 +10,7 @@
 #ifdef COMPAT_HAS_net_hotdata_frags
 #include <net/hotdata.h>
 #endif
+#include <net/inet_hashtables.h>
 #include <net/ip.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -156,6 +157,35 @@ static inline int compat_tcp_push(struct sock *sk, struct page *page, u32 off, u
 	return tcp_sendpage_locked(sk, page, off, len, flags);
 }
 #endif
+
+/**
+ * compat_all_bound() - test whether all sockets that have a port pass a test
+ * @tb:	bucket of the port, locked
+ * @fn:	the test; gets @arg
+ * @arg: another socket
+ *
+ * Return: true if they do.
+ */
+static inline bool compat_all_bound(const struct inet_bind_bucket *tb,
+				    bool (*fn)(const struct sock *sk, const struct sock *arg),
+				    const struct sock *arg)
+{
+	struct sock *sk;
+#ifdef COMPAT_HAS_inet_bind_bucket_bhash2
+	struct inet_bind2_bucket *tb2;
+
+	hlist_for_each_entry(tb2, &tb->bhash2, bhash_node)
+		sk_for_each_bound(sk, &tb2->owners)
+			if (!fn(sk, arg))
+				return false;
+#else
+
+	sk_for_each_bound(sk, &tb->owners)
+		if (!fn(sk, arg))
+			return false;
+#endif
+	return true;
+}
 
 /*
  * Since 6.15, and in stable 6.12, TCP exports some functions only if IPv6 is a module. Kbuild looks

@@ -419,29 +419,51 @@ static void no_answer(void)
 
 #define CALLERS 24
 
+static struct side callers[CALLERS], answers[CALLERS];
+
+/* Let all callers connect before b answers any. Each sends its number. */
+static void call_all(struct pair *p, const struct options *opt)
+{
+	uint8_t number;
+	int i;
+
+	pair_init(p, opt);
+	pair_listen(p);
+	for (i = 0; i < CALLERS; i++) {
+		callers[i] = p->a;
+		side_resolve(p, &callers[i], probe_port());
+		side_make_qp(p, &callers[i]);
+	}
+	for (i = 0; i < CALLERS; i++) {
+		number = i;
+		side_connect(p, &callers[i], &number, sizeof(number));
+	}
+}
+
+static void free_calls(struct pair *p, int answered)
+{
+	int i;
+
+	for (i = 0; i < CALLERS; i++)
+		side_free(&callers[i]);
+	for (i = 0; i < answered; i++)
+		cm_expect(&p->b, RDMA_CM_EVENT_DISCONNECTED);
+	for (i = 0; i < answered; i++)
+		side_free(&answers[i]);
+	pair_free(p);
+}
+
 /*
  * Many callers connect before anybody answers; then all are answered. The requests must be
  * reported in the order in which they were made, because perftest relies on it.
  */
 static void burst(void)
 {
-	static struct side callers[CALLERS], answers[CALLERS];
 	struct cm_seen seen;
 	struct pair p;
-	uint8_t number;
 	int i, n = 0;
 
-	pair_init(&p, &defaults);
-	pair_listen(&p);
-	for (i = 0; i < CALLERS; i++) {
-		callers[i] = p.a;
-		side_resolve(&p, &callers[i], probe_port());
-		side_make_qp(&p, &callers[i]);
-	}
-	for (i = 0; i < CALLERS; i++) {
-		number = i;
-		side_connect(&p, &callers[i], &number, sizeof(number));
-	}
+	call_all(&p, &defaults);
 	for (i = 0; i < CALLERS; i++) {
 		seen = cm_expect(&p.b, RDMA_CM_EVENT_CONNECT_REQUEST);
 		check(seen.data[0] == i, "call %u is reported as number %d", seen.data[0], i);
@@ -457,13 +479,62 @@ static void burst(void)
 		n++;
 	}
 	printf("%d connections\n", n);
-	for (i = 0; i < CALLERS; i++) {
-		side_free(&callers[i]);
-		cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+	free_calls(&p, CALLERS);
+}
+
+#define SMALL_BACKLOG	3
+
+static void answer_calls(struct pair *p, int n)
+{
+	int asked = 0, established = 0;
+	struct cm_seen seen;
+
+	while (established < n) {
+		seen = cm_wait(&p->b);
+		if (seen.type == RDMA_CM_EVENT_ESTABLISHED) {
+			established++;
+			continue;
+		}
+		check(seen.type == RDMA_CM_EVENT_CONNECT_REQUEST && asked < n, "b: event %s",
+		      rdma_event_str(seen.type));
+		answers[asked] = p->b;
+		answers[asked].id = seen.id;
+		side_make_qp(p, &answers[asked]);
+		side_accept(p, &answers[asked++], NULL, 0);
 	}
-	for (i = 0; i < CALLERS; i++)
-		side_free(&answers[i]);
-	pair_free(&p);
+	while (n--)
+		cm_expect(&p->a, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+/* The device has less room than the backlog has places. It must refuse no caller. */
+static void crowd_waits(void)
+{
+	struct options opt = defaults;
+	struct pair p;
+
+	opt.backlog = SMALL_BACKLOG;
+	call_all(&p, &opt);
+	answer_calls(&p, CALLERS);
+	free_calls(&p, CALLERS);
+}
+
+/* All callers that the backlog has no place for must be refused, before b answers any. */
+static void crowd_refused(void)
+{
+	struct options opt = defaults;
+	struct cm_seen seen;
+	struct pair p;
+	int i;
+
+	opt.backlog = SMALL_BACKLOG;
+	call_all(&p, &opt);
+	for (i = SMALL_BACKLOG; i < CALLERS; i++) {
+		seen = cm_expect(&p.a, RDMA_CM_EVENT_REJECTED);
+		check(seen.status == -ECONNREFUSED, "status %d", seen.status);
+	}
+	printf("refused %d\n", CALLERS - SMALL_BACKLOG);
+	answer_calls(&p, SMALL_BACKLOG);
+	free_calls(&p, SMALL_BACKLOG);
 }
 
 /* Does TCP have that type of service, and the priority that belongs to it, on this side? */
@@ -598,6 +669,8 @@ int main(int argc, char **argv)
 		{ "late_answer", late_answer },
 		{ "no_answer", no_answer },
 		{ "burst", burst },
+		{ "crowd_waits", crowd_waits },
+		{ "crowd_refused", crowd_refused },
 		{ "named", named },
 		{ "rounds", rounds },
 		{ NULL, NULL },

@@ -37,7 +37,7 @@ static int port = 7471;
 
 const struct options defaults = {
 	.send_wr = 64, .recv_wr = 64, .cqe = 256, .ird = 8, .ord = 8,
-	.inline_size = 64,
+	.inline_size = 64, .backlog = 64,
 };
 
 void fail_at(const char *file, int line, const char *fmt, ...)
@@ -152,7 +152,7 @@ void pair_listen(struct pair *p)
 	      "create_id: %m");
 	check(!rdma_bind_addr(p->listener, (void *)&ss), "bind: %m");
 	set_tos(p->listener, p->opt.listen_tos);
-	check(!rdma_listen(p->listener, 64), "listen: %m");
+	check(!rdma_listen(p->listener, p->opt.backlog), "listen: %m");
 }
 
 /* Wait for the next connection event of one side and take what it carries. */

@@ -39,6 +39,7 @@ struct options {
 	int send_wr, recv_wr, cqe;
 	int ird, ord;
 	int inline_size;
+	int backlog;
 	uint8_t tos, listen_tos;	/* 0: not set */
 	bool srq, sig_all;
 };

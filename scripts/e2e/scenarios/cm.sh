@@ -44,6 +44,44 @@ cm_pending() {
 	link_delete mpalo
 }
 
+# tcp_drops: prints how many SYNs the TCP of b has dropped because a queue was full or for another
+# reason
+tcp_drops() {
+	b cat /proc/net/netstat | awk '$1 == "TcpExt:" && !names { names = split($0, name); next }
+		$1 == "TcpExt:" { for (i = 2; i <= names; i++) if (name[i] ~ /^Listen/) n += $i }
+		END { print n + 0 }'
+}
+
+scenario cm_crowd_waits 60 "TCP drops no caller when more wait for room than the backlog has places" \
+	newer
+cm_crowd_waits() {
+	local drops
+	drops=$(tcp_drops)
+	dirty
+	echo 2 >/sys/class/infiniband/mpa1/mpa/max_pending
+	# The device evicts no caller, even on a slow machine.
+	echo 600000 >/sys/class/infiniband/mpa1/mpa/request_timeout_ms
+	echo 600000 >/sys/class/infiniband/mpa1/mpa/startup_timeout_ms
+	cm_probe crowd_waits
+	[ "$(tcp_drops)" = "$drops" ] || fail "TCP dropped SYNs"
+}
+
+refusals() {
+	echo $(($(hw_counter mpa1 backlog_overflow) + $(hw_counter mpa1 startups_rejected)))
+}
+
+scenario cm_crowd_refused 60 "callers beyond the program's backlog are refused and counted" newer
+cm_crowd_refused() {
+	local drops before counted
+	drops=$(tcp_drops)
+	before=$(refusals)
+	cm_probe crowd_refused
+	counted=$(($(refusals) - before))
+	grep -qx "refused $counted" "$WORK/cm_crowd_refused.log" ||
+		fail "the counters say that $counted were refused"
+	[ "$(tcp_drops)" = "$drops" ] || fail "TCP dropped SYNs"
+}
+
 scenario cm_own_host 40 "127.0.0.1 and ::1 never lead to another namespace, whatever the device"
 cm_own_host() {
 	local address

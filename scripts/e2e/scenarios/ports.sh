@@ -39,3 +39,13 @@ ports_late_device() {
 	kill -USR1 "${PIDS[server]}"
 	reap server
 }
+
+# The program makes the range of b's ports narrow, so that a few connections take a good part of it.
+scenarios ports 60 "a server gets the port of a TCP socket or not" cm_ports \
+	beside_connections:newer any_port:newer held:newer at_once:newer
+
+cm_ports() {
+	dirty
+	new_port
+	run "ports_$1" b "$BIN/cm_ports" -p "$PORT" "$1"
+}

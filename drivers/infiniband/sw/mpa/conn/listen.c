@@ -440,7 +440,8 @@ static int start_listening(struct rnic_listener *l, struct net_device *ndev, int
 /**
  * rnic_cm_create_listen() - ib_device_ops.iw_create_listen
  * @cm_id:	receives the requests
- * @backlog:	size of TCP's accept queue, used for the first listener of a socket
+ * @backlog:	the program's; TCP's accept queue has as many places at least, if this is the first
+ *		listener of a socket
  *
  * Context: process.
  * Return: 0 or -errno; -EADDRINUSE if the port is in use.

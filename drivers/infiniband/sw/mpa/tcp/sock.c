@@ -24,6 +24,7 @@
 #include <compat/tcp.h>
 
 #include "tcp/lockclass.h"
+#include "tcp/port.h"
 #include "tcp/sock.h"
 
 /* Receive buffer for the largest FPDU and the overhead of its skbs. */
@@ -132,6 +133,11 @@ static int set_tos(struct rnic_sock *s, int tos)
 					sizeof(tos));
 }
 
+static int bind_socket(struct rnic_sock *s, struct sockaddr_storage *local)
+{
+	return kernel_bind(s->sock, (struct compat_sockaddr *)local, addr_len(local));
+}
+
 static int bind_and_connect(struct rnic_sock *s, struct net_device *ndev,
 			    struct sockaddr_storage *local, struct sockaddr_storage *remote,
 			    int tos, rnic_sock_event_fn event)
@@ -143,7 +149,7 @@ static int bind_and_connect(struct rnic_sock *s, struct net_device *ndev,
 		return ret;
 	ret = set_tos(s, tos);
 	if (!ret)
-		ret = kernel_bind(s->sock, (struct compat_sockaddr *)local, addr_len(local));
+		ret = bind_socket(s, local);
 	if (ret)
 		goto err;
 	rnic_sock_hook(s, event);
@@ -217,6 +223,36 @@ int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
+/*
+ * Listen on a port that TCP refuses because of connections. TCP checks nothing then, so this does,
+ * before and afterwards. Nobody can bind to the port any more when the socket listens. So whoever
+ * did between the two checks is found, and keeps the port.
+ */
+static int listen_beside_connections(struct rnic_sock *s, struct sockaddr_storage *local,
+				     int backlog)
+{
+	/* sin6_port is in the same place. */
+	u16 port = ntohs(((struct sockaddr_in *)local)->sin_port);
+	struct sock *sk = s->sock->sk;
+	int ret;
+
+	if (!rnic_port_has_only_connections(sk, port))
+		return -EADDRINUSE;
+	sk->sk_reuse = SK_FORCE_REUSE;
+	ret = bind_socket(s, local);
+	if (!ret)
+		ret = kernel_listen(s->sock, backlog);
+	sk->sk_reuse = SK_CAN_REUSE;
+	if (!ret && !rnic_port_has_only_connections(sk, inet_sk(sk)->inet_num))
+		ret = -EADDRINUSE;
+	return ret;
+}
+
+/* For a socket whose caller may give it up yet */
+static void ignore_event(struct rnic_sock *s, enum rnic_sock_event event)
+{
+}
+
 /**
  * rnic_sock_listen() - create a listening socket
  * @s:		filled in
@@ -225,8 +261,12 @@ int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
  * @local:	address and port; the address may be a wildcard
  * @v6only:	an IPv6 wildcard does not accept IPv4 connections
  * @tos:	type of service, or -1
- * @backlog:	size of TCP's accept queue
- * @event:	hooked; RNIC_SOCK_DATA reports a connection to accept
+ * @backlog:	the program's backlog
+ * @event:	hooked; RNIC_SOCK_DATA reports connections to accept, and is called once without one
+ *
+ * The size of TCP's accept queue is @backlog or net.core.somaxconn, whichever is larger. TCP drops
+ * the SYN of a caller who finds the queue full, and the caller tries again a second later. The
+ * program's backlog is for those who wait for the program, which iw_cm and rdma_ucm count.
  *
  * Context: process.
  * Return: 0, or -errno and no socket.
@@ -237,21 +277,26 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 {
 	int ret;
 
+	backlog = max(backlog, READ_ONCE(net->core.sysctl_somaxconn));
 	ret = create_tcp_socket(s, net, vrf, local->ss_family);
 	if (ret)
 		return ret;
 	if (v6only && local->ss_family == AF_INET6)
 		ip6_sock_set_v6only(s->sock->sk);
 	ret = set_tos(s, tos);
-	if (!ret)
-		ret = kernel_bind(s->sock, (struct compat_sockaddr *)local, addr_len(local));
 	if (ret)
 		goto err;
-	rnic_sock_hook(s, event);
-	ret = kernel_listen(s->sock, backlog);
+	rnic_sock_hook(s, ignore_event);
+	ret = bind_socket(s, local);
+	if (ret == -EADDRINUSE)
+		ret = listen_beside_connections(s, local, backlog);
+	else if (!ret)
+		ret = kernel_listen(s->sock, backlog);
 	if (ret)
 		goto err;
 	disable_quickack(s->sock->sk);
+	rnic_sock_redirect(s, event);
+	event(s, RNIC_SOCK_DATA);
 	return 0;
 err:
 	rnic_sock_close(s);

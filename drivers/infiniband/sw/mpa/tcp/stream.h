@@ -10,6 +10,8 @@
  *	rx_opt.mss_clamp	before git, bounds the MSS: makes it a multiple of 4
  *	icsk_accept_queue,
  *	rskq_lock		4.4, protects the list: reads addresses before accept
+ *	inet_bind_bucket	before git, all sockets of a port; 6.8 sorts them by address
+ *	SK_FORCE_REUSE		3.5, lets bind() and listen() take a port without a check
  *	urg_data		before git, 0 keeps tcp_read_sock() from stopping at urgent data
  *	notsent_lowat		3.12, per socket: bounds unsent bytes
  *	sk_rcvlowat		before git, tcp_set_rcvlowat() since 4.18: wakes at a whole FPDU
