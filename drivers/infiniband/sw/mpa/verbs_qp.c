@@ -212,7 +212,7 @@ static int enter_sqd(struct rnic_qp *qp)
 {
 	if (qp->state == IB_QPS_RTS) {
 		WRITE_ONCE(qp->state, IB_QPS_SQD);
-		qp->parted = true;
+		qp->closed = true;
 		return 0;
 	}
 	return qp->state == IB_QPS_SQD || qp->state == IB_QPS_ERR ? 0 : -EINVAL;
@@ -234,7 +234,7 @@ static void finish_reset(struct rnic_qp *qp)
 {
 	flush_work(&qp->work);
 	rnic_qp_discard(qp);
-	qp->told = false;
+	qp->last_wqe = false;
 	spin_lock_bh(&qp->lock);
 	rnic_qp_move(qp, RNIC_MOVE_RELEASE);
 	spin_unlock_bh(&qp->lock);

@@ -64,7 +64,7 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	qp->rx.rtr = open ? 0 : agreed->rtr;
 	qp->rx.first = true;
 	qp->rx.rnr_wait = msecs_to_jiffies(READ_ONCE(qp->dev->set.rnr_wait_ms));
-	qp->parted = false;
+	qp->closed = false;
 	qp->moved = -1;
 	qp->event = -1;
 	WRITE_ONCE(qp->term_rx, 0);

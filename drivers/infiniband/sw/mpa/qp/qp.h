@@ -168,14 +168,14 @@ struct rnic_rx {
  * @user:	the user whose share it is of; INVALID_UID for a kernel consumer
  * @refs:	one until it is destroyed, and those of iw_cm and endpoints
  * @idle:	completed when @refs is 0
- * @lock:	protects @state, @conn, @life and @parted; BH off
+ * @lock:	protects @state, @conn, @life and @closed; BH off
  * @state:	see rnic_qp_modify()
  * @startups:	endpoints that start a connection for it, under the device's ep_lock
  * @conn:	connection, with a reference, or NULL; cleared with the socket locked too, so it
  *		stays while that is locked
  * @life:	see life.h; changed by rnic_qp_try_move(), from RNIC_ATTACHED on with the socket
  *		locked too
- * @parted:	the consumer closed the connection
+ * @closed:	the consumer closed the connection
  * @moved:	bytes acknowledged and received when the deadline of a close was set, or -1
  *		without one
  * @until:	in jiffies, latest end of a close; set with @moved
@@ -211,7 +211,7 @@ struct rnic_rx {
  * @looking:	the data path is reading the socket, so data that TCP reports needs no wake-up
  * @due:	TCP reported data meanwhile
  * @event:	async event to raise when the connection is taken down, or -1
- * @told:	the worker raised IB_EVENT_QP_LAST_WQE_REACHED
+ * @last_wqe:	the worker raised IB_EVENT_QP_LAST_WQE_REACHED
  * @term_rx:	rnic_term_word() of the Terminate that the last connection received, or 0
  * @term_tx:	likewise of the one that it sent
  */
@@ -226,7 +226,7 @@ struct rnic_qp {
 	struct list_head startups;
 	struct rnic_conn *conn;
 	enum rnic_life life;
-	bool parted;
+	bool closed;
 	s64 moved;
 	unsigned long until;
 	struct work_struct work;
@@ -259,7 +259,7 @@ struct rnic_qp {
 	bool looking;
 	bool due;
 	int event;
-	bool told;
+	bool last_wqe;
 	u32 term_rx;
 	u32 term_tx;
 };

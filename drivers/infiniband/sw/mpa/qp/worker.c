@@ -157,23 +157,23 @@ static void raise_event(struct rnic_qp *qp, enum ib_event_type type)
  */
 static void raise_last_wqe_event(struct rnic_qp *qp)
 {
-	if (qp->srq && !qp->told)
+	if (qp->srq && !qp->last_wqe)
 		raise_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
-	qp->told = true;
+	qp->last_wqe = true;
 }
 
 /* Socket locked. */
 static void unlink_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 {
 	trace_rnic_close(&qp->ibqp, rnic_qp_failed(qp), qp->event >= 0,
-			 qp->parted || rnic_qp_state(qp) == IB_QPS_ERR);
+			 qp->closed || rnic_qp_state(qp) == IB_QPS_ERR);
 	rnic_bulk_stop(qp);
 	if (qp->srq)
 		rnic_srq_leave(qp);
 	conn->last_words = qp->tx.term_due;
 	rnic_tx_finish(qp, &conn->s);
 	spin_lock_bh(&qp->lock);
-	conn->graceful = qp->parted && !rnic_qp_failed(qp) && qp->tx.msg == RNIC_TX_NONE;
+	conn->graceful = qp->closed && !rnic_qp_failed(qp) && qp->tx.msg == RNIC_TX_NONE;
 	rnic_qp_move(qp, RNIC_MOVE_END);
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
 	WRITE_ONCE(qp->conn, NULL);
