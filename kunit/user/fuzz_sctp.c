@@ -27,7 +27,8 @@ static void answer(const struct mpa_frame *req, const struct mpa_offer *own, boo
 	if (!mpa_request_acceptable(req, own))
 		return;
 	if (ddp_sctp_must_refuse(req, own)) {
-		CHECK(req->peer && !(req->rtr & own->rtr));
+		/* A Read as RTR needs a responder that serves Reads. */
+		CHECK(req->peer && !(req->rtr & own->rtr & (own->ird ? MPA_RTR_ALL : ~MPA_RTR_READ)));
 		len = ddp_sctp_refuse(req, own, buf, sizeof(buf));
 		CHECK(len == 8 && !ddp_sctp_parse(&c, DDP_SCTP_PPID_CONTROL, buf, len));
 		CHECK(ddp_sctp_refusal(&rep, &c) && rep.rtr && !(rep.rtr & req->rtr));
