@@ -75,16 +75,15 @@ progress() {
 }
 
 "$TOP/scripts/deps.sh" fuzz
-if [ $# = 0 ]; then
-	mapfile -t targets < <(cd "$user" && printf '%s\n' fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
-	set -- "${targets[@]}"
-fi
+mapfile -t targets < <(cd "$user" && printf '%s\n' fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
+[ $# -gt 0 ] || set -- "${targets[@]}"
 step "building the fuzzers"
 run_logged "$BUILD/fuzz.log" make -C "$user" -j"$(nproc)" fuzzers
 for target in "$@"; do
-	mkdir -p "$OUT/$target" "$OUT/seeds/$target" "$user/corpus/$target"
+	mkdir -p "$OUT/$target" "$user/corpus/$target"
 	rm -f "$OUT/$target.log"
 done
+mkdir -p "${targets[@]/#/$OUT/seeds/}"
 "$BUILD/unit/seeds" "$OUT/seeds"
 if [ "$seconds" = -m ]; then
 	for target in "$@"; do
