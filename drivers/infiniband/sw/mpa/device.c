@@ -106,8 +106,49 @@ struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev)
 	return dev;
 }
 
+/* Find a queue pair of the program that has an ib_uverbs file open. */
+static struct ib_qp *find_qp_of(struct rnic_dev *dev, const struct file *verbs, u32 qpn)
+{
+	struct ib_qp *ibqp;
+
+	if (!ib_device_try_get(&dev->ibdev))
+		return NULL;
+	ibqp = qpn <= INT_MAX ? rnic_qp_find(&dev->ibdev, qpn) : NULL;
+	if (ibqp && ibqp->pd->uobject && ibqp->pd->uobject->ufile == verbs->private_data)
+		return ibqp;
+	if (ibqp)
+		rnic_qp_rem_ref(ibqp);
+	rnic_dev_put(dev);
+	return NULL;
+}
+
 /**
- * rnic_dev_put() - undo rnic_dev_find_netdev()
+ * rnic_dev_find_qp() - find a queue pair and its device
+ * @verbs:	the ib_uverbs file with which it was created
+ * @qpn:	its number
+ * @ibqp:	set to the queue pair, with a reference
+ *
+ * Context: process.
+ * Return: the device, which stays registered until rnic_dev_put(), or NULL.
+ */
+struct rnic_dev *rnic_dev_find_qp(const struct file *verbs, u32 qpn, struct ib_qp **ibqp)
+{
+	struct rnic_dev *dev, *found = NULL;
+
+	mutex_lock(&devs_lock);
+	list_for_each_entry(dev, &devs, node) {
+		*ibqp = find_qp_of(dev, verbs, qpn);
+		if (*ibqp) {
+			found = dev;
+			break;
+		}
+	}
+	mutex_unlock(&devs_lock);
+	return found;
+}
+
+/**
+ * rnic_dev_put() - undo rnic_dev_find_netdev() or rnic_dev_find_qp()
  * @dev:	the device
  *
  * Context: any.

@@ -7,6 +7,7 @@
 
 #include "core/wq.h"
 #include "device.h"
+#include "lend.h"
 #include "tcp/chunk.h"
 
 static int __init rnic_init(void)
@@ -19,11 +20,16 @@ static int __init rnic_init(void)
 	ret = rnic_wq_init();
 	if (ret)
 		goto chunk_exit;
-	ret = rnic_link_init();
+	ret = rnic_lend_init();
 	if (ret)
 		goto wq_exit;
+	ret = rnic_link_init();
+	if (ret)
+		goto lend_exit;
 	return 0;
 
+lend_exit:
+	rnic_lend_exit();
 wq_exit:
 	rnic_wq_exit();
 chunk_exit:
@@ -35,6 +41,7 @@ static void __exit rnic_exit(void)
 {
 	rnic_link_exit();
 	rnic_dev_remove_all();
+	rnic_lend_exit();
 	rnic_wq_exit();
 	rnic_chunk_exit();
 }
@@ -43,5 +50,6 @@ module_init(rnic_init);
 module_exit(rnic_exit);
 
 MODULE_DESCRIPTION("Software iWARP RNIC over TCP with MPA");
+MODULE_ALIAS("tcp-ulp-mpa");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(__stringify(RNIC_VERSION)); /* Kbuild takes it from dkms.conf */

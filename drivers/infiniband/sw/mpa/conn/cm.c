@@ -20,12 +20,6 @@ static void take_cm_id(struct rnic_ep *ep, struct iw_cm_id *cm_id)
 	ep->cm_id = cm_id;
 }
 
-static void set_depths(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
-{
-	ep->own.ird = min_t(u32, param->ird, RNIC_MAX_RD_ATOM);
-	ep->own.ord = min_t(u32, param->ord, RNIC_MAX_RD_ATOM);
-}
-
 /* Return: 0, or -errno and no socket. */
 static int start_tcp(struct rnic_ep *ep)
 {
@@ -42,22 +36,6 @@ static int start_tcp(struct rnic_ep *ep)
 put_ndev:
 	dev_put(ndev);
 	return ret;
-}
-
-static bool check_pd_len(const struct mpa_frame *f)
-{
-	return f->pd_len <= MPA_PD_MAX - (f->enhanced ? sizeof(struct mpa_enhanced) : 0);
-}
-
-static int set_pd(struct rnic_ep *ep, const void *pd, u16 len)
-{
-	if (!len)
-		return 0;
-	ep->pd = kmemdup(pd, len, RNIC_GFP);
-	if (!ep->pd)
-		return -ENOMEM;
-	ep->pd_len = len;
-	return 0;
 }
 
 static int take_qp(struct rnic_ep *ep, const struct iw_cm_id *cm_id, u32 qpn)
@@ -78,21 +56,16 @@ static int take_qp(struct rnic_ep *ep, const struct iw_cm_id *cm_id, u32 qpn)
 static int prepare_endpoint(struct rnic_ep *ep, const struct iw_cm_id *cm_id,
 			    const struct mpa_frame *f, const struct iw_cm_conn_param *param)
 {
-	int ret;
+	int ret = take_qp(ep, cm_id, param->qpn);
 
-	if (!check_pd_len(f))
-		return -EINVAL;
-	ret = take_qp(ep, cm_id, param->qpn);
-	if (ret)
-		return ret;
-	return set_pd(ep, param->private_data, param->private_data_len);
+	return ret ? ret : rnic_ep_set_pd(ep, f, param->private_data, param->private_data_len);
 }
 
 static int begin_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 {
 	int ret;
 
-	set_depths(ep, param);
+	rnic_ep_set_depths(ep, param->ird, param->ord);
 	mpa_request(&ep->req, &ep->own, param->private_data_len);
 	ret = prepare_endpoint(ep, ep->cm_id, &ep->req, param);
 	if (ret)
@@ -152,7 +125,7 @@ static int accept_request(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 		rnic_startup(ep, event, status);
 		return -ECONNABORTED;
 	}
-	set_depths(ep, param);
+	rnic_ep_set_depths(ep, param->ird, param->ord);
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, false, param->private_data_len);
 	ret = prepare_endpoint(ep, cm_id, &ep->rep, param);
 	if (ret) {
@@ -212,7 +185,8 @@ int rnic_cm_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 		return 0;
 	noio = rnic_ep_lock(ep);
 	if (ep->state == MPA_WAIT_CONSUMER) {
-		set_pd(ep, pd, pd_len);	/* without memory, send none */
+		/* Without memory, send none. */
+		rnic_ep_set_pd(ep, &ep->rep, pd, pd_len);
 		rnic_startup(ep, MPA_ON_REJECT, 0);
 	}
 	rnic_ep_unlock(ep, noio);

@@ -149,6 +149,7 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, work_func_t lo
 	INIT_LIST_HEAD(&ep->of_qp);
 	ep->dev = dev;
 	ep->initiator = initiator;
+	ep->ops = &rnic_cm_ops;
 	ep->state = initiator ? MPA_CONNECTING : MPA_WAIT_REQUEST;
 	ep->own.crc = READ_ONCE(dev->set.crc);
 	ep->own.markers = READ_ONCE(dev->set.markers);
@@ -162,6 +163,43 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, work_func_t lo
 	list_add_tail(&ep->node, &dev->cm.eps);
 	spin_unlock_bh(&dev->cm.ep_lock);
 	return ep;
+}
+
+/**
+ * rnic_ep_set_depths() - take the depths of the consumer
+ * @ep:	endpoint, @lock held
+ * @ird:	inbound RDMA Reads
+ * @ord:	outbound RDMA Reads
+ *
+ * Context: any.
+ */
+void rnic_ep_set_depths(struct rnic_ep *ep, u32 ird, u32 ord)
+{
+	ep->own.ird = min_t(u32, ird, RNIC_MAX_RD_ATOM);
+	ep->own.ord = min_t(u32, ord, RNIC_MAX_RD_ATOM);
+}
+
+/**
+ * rnic_ep_set_pd() - take the Private Data of the consumer
+ * @ep:		endpoint, @lock held
+ * @f:		the frame that will have it
+ * @pd:		the Private Data
+ * @len:	bytes of it
+ *
+ * Context: process.
+ * Return: 0; -EINVAL if the frame cannot hold it; -ENOMEM.
+ */
+int rnic_ep_set_pd(struct rnic_ep *ep, const struct mpa_frame *f, const void *pd, u16 len)
+{
+	if (f->pd_len > MPA_PD_MAX - (f->enhanced ? sizeof(struct mpa_enhanced) : 0))
+		return -EINVAL;
+	if (!len)
+		return 0;
+	ep->pd = kmemdup(pd, len, RNIC_GFP);
+	if (!ep->pd)
+		return -ENOMEM;
+	ep->pd_len = len;
+	return 0;
 }
 
 /**

@@ -15,8 +15,25 @@
 
 struct iw_cm_id;
 struct rnic_dev;
+struct rnic_ep;
 struct rnic_listener;
 struct rnic_qp;
+
+/**
+ * struct rnic_ep_ops - consumer of an endpoint: iw_cm, or a program that lent the connection
+ * @request:	a Request has arrived; 0, or -errno if the consumer cannot be asked
+ * @started:	the startup is over: 0 or -errno
+ * @closed:	the connection has ended
+ * @over:	the endpoint has returned a lent connection; nothing follows. NULL for iw_cm
+ *
+ * @lock is held for each.
+ */
+struct rnic_ep_ops {
+	int (*request)(struct rnic_ep *ep);
+	void (*started)(struct rnic_ep *ep, int status);
+	void (*closed)(struct rnic_ep *ep);
+	void (*over)(struct rnic_ep *ep);
+};
 
 /**
  * struct rnic_ep - an endpoint
@@ -28,6 +45,9 @@ struct rnic_qp;
  * @state:	see wire/machine.h
  * @initiator:	true if we connected
  * @place:	a responder's until it is accepted or gone; under the device's ep_lock
+ * @ops:	its consumer
+ * @owner:	for @ops of a lent connection
+ * @stays:	TCP stays, because the startup ended by a reject: on a lent connection
  * @cm_id:	receives events, with a reference; NULL before and after
  * @listener:	a responder's, with a reference, until accepted or over
  * @id:		request id known to iw_cm until accepted or rejected, else 0
@@ -54,6 +74,9 @@ struct rnic_ep {
 	enum mpa_state state;
 	bool initiator;
 	struct rnic_place place;
+	const struct rnic_ep_ops *ops;
+	void *owner;
+	bool stays;
 	struct iw_cm_id *cm_id;
 	struct rnic_listener *listener;
 	u32 id;
@@ -104,6 +127,8 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, work_func_t lo
 struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id);
 int rnic_ep_publish(struct rnic_ep *ep);
 void rnic_ep_unpublish(struct rnic_ep *ep);
+void rnic_ep_set_depths(struct rnic_ep *ep, u32 ird, u32 ord);
+int rnic_ep_set_pd(struct rnic_ep *ep, const struct mpa_frame *f, const void *pd, u16 len);
 void rnic_ep_join_qp(struct rnic_ep *ep);
 void rnic_ep_leave_qp(struct rnic_ep *ep);
 void rnic_ep_drop_frame(struct rnic_ep *ep);
@@ -131,10 +156,7 @@ void rnic_linger_start(struct rnic_ep *ep);
 enum mpa_event rnic_linger_on(struct rnic_ep *ep);
 
 /* event.c: what an endpoint reports to iw_cm; @ep->lock held */
-int rnic_cm_request(struct rnic_ep *ep);
-void rnic_cm_reply(struct rnic_ep *ep, int status);
-void rnic_cm_established(struct rnic_ep *ep);
-void rnic_cm_close(struct rnic_ep *ep);
+extern const struct rnic_ep_ops rnic_cm_ops;
 void rnic_cm_put_id(struct rnic_ep *ep);
 
 #endif

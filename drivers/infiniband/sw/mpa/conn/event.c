@@ -56,14 +56,12 @@ static bool is_address_in_place(struct rnic_ep *ep, const struct sockaddr_storag
 	       rnic_rdmacm_finds(ep->dev, &at);
 }
 
-/**
- * rnic_cm_request() - report CONNECT_REQUEST
- * @ep:	endpoint, published, @lock held; @ep->peer_pd has at most 255 bytes
+/*
+ * Report CONNECT_REQUEST of a published endpoint. @ep->peer_pd has at most 255 bytes.
  *
- * Context: process.
  * Return: 0; -EADDRNOTAVAIL if the address has moved; -errno of iw_cm.
  */
-int rnic_cm_request(struct rnic_ep *ep)
+static int report_request(struct rnic_ep *ep)
 {
 	struct iw_cm_id *cm_id = ep->listener->cm_id;
 	struct iw_cm_event ev = {
@@ -108,15 +106,8 @@ static void set_addrs(struct rnic_ep *ep, struct iw_cm_event *ev)
  * ORD what it will serve.
  */
 
-/**
- * rnic_cm_reply() - report CONNECT_REPLY
- * @ep:		the initiator's endpoint, @lock held; @ep->rep is the Reply if there was one
- *		(its revision is not 0), @ep->peer_pd its Private Data
- * @status:	0, or -errno of the failed startup
- *
- * Context: process.
- */
-void rnic_cm_reply(struct rnic_ep *ep, int status)
+/* Report CONNECT_REPLY. If there was a Reply, its revision is not 0. */
+static void report_reply(struct rnic_ep *ep, int status)
 {
 	const struct mpa_frame *rep = &ep->rep;
 	struct iw_cm_event ev = {
@@ -147,16 +138,11 @@ void rnic_cm_reply(struct rnic_ep *ep, int status)
 		rnic_cm_put_id(ep);
 }
 
-/**
- * rnic_cm_established() - report ESTABLISHED
- * @ep:		the responder's endpoint, @lock held
- *
- * Does not wait for an RtR frame, because iw_cm calls BUG() if the consumer accepts or rejects
- * again before this event, and the peer must not control that time.
- *
- * Context: process.
+/*
+ * Report ESTABLISHED, without waiting for an RtR frame, because iw_cm calls BUG() if the consumer
+ * accepts or rejects again before this event, and the peer must not control that time.
  */
-void rnic_cm_established(struct rnic_ep *ep)
+static void report_established(struct rnic_ep *ep)
 {
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_ESTABLISHED,
@@ -169,13 +155,15 @@ void rnic_cm_established(struct rnic_ep *ep)
 	ep->cm_id->event_handler(ep->cm_id, &ev);
 }
 
-/**
- * rnic_cm_close() - report CLOSE
- * @ep:	endpoint, @lock held
- *
- * Context: process.
- */
-void rnic_cm_close(struct rnic_ep *ep)
+static void report_start(struct rnic_ep *ep, int status)
+{
+	if (ep->initiator)
+		report_reply(ep, status);
+	else
+		report_established(ep);
+}
+
+static void report_close(struct rnic_ep *ep)
 {
 	struct iw_cm_event ev = { .event = IW_CM_EVENT_CLOSE };
 
@@ -187,3 +175,9 @@ void rnic_cm_close(struct rnic_ep *ep)
 	ep->cm_id->event_handler(ep->cm_id, &ev);
 	rnic_cm_put_id(ep);
 }
+
+const struct rnic_ep_ops rnic_cm_ops = {
+	.request	= report_request,
+	.started	= report_start,
+	.closed		= report_close,
+};

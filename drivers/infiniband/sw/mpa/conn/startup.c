@@ -22,6 +22,7 @@
 #include "qp/qp.h"
 #include "qp/trace.h"
 #include "tcp/stream.h"
+#include "tcp/ulp.h"
 #include "wire/ddp.h"
 
 /* Actions. Each returns 0 or -errno. */
@@ -44,13 +45,16 @@ static int do_retry(struct rnic_ep *ep, int status)
 
 static int do_ask(struct rnic_ep *ep, int status)
 {
-	int ret = rnic_room_ask(ep);
+	int ret;
 
+	if (!ep->listener)
+		return ep->ops->request(ep);
+	ret = rnic_room_ask(ep);
 	if (ret)
 		rnic_stat_inc(ep->dev, RNIC_STAT_BACKLOG_OVERFLOW);
 	else
 		ret = rnic_ep_publish(ep);
-	return ret ? ret : rnic_cm_request(ep);
+	return ret ? ret : ep->ops->request(ep);
 }
 
 static int do_rtr(struct rnic_ep *ep, int status)
@@ -109,7 +113,10 @@ static int do_reject(struct rnic_ep *ep, int status)
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, true, status ? 0 : ep->pd_len);
 	ep->conn.graceful = !rnic_frame_send(ep, &ep->rep, ep->pd);
 	ep->conn.last_words = true;
-	rnic_room_rejected(ep);
+	if (ep->conn.s.foreign)
+		ep->stays = ep->conn.graceful;
+	else
+		rnic_room_rejected(ep);
 	return 0;
 }
 
@@ -131,16 +138,13 @@ static int do_terminate(struct rnic_ep *ep, int status)
 
 static int do_tell(struct rnic_ep *ep, int status)
 {
-	if (ep->initiator)
-		rnic_cm_reply(ep, status);
-	else
-		rnic_cm_established(ep);
+	ep->ops->started(ep, status);
 	return 0;
 }
 
 static int do_close(struct rnic_ep *ep, int status)
 {
-	rnic_cm_close(ep);
+	ep->ops->closed(ep);
 	return 0;
 }
 
@@ -258,6 +262,15 @@ static void begin_operation(struct rnic_ep *ep)
 	rnic_qp_begin(ep->conn.qp, &ep->conn);
 }
 
+/* The program that lent the connection reads and writes again, or learns that TCP is gone. */
+static void return_connection(struct rnic_ep *ep)
+{
+	if (!ep->stays && !rnic_sock_finished(&ep->conn.s))
+		rnic_sock_abort(&ep->conn.s);
+	rnic_sock_return(&ep->conn.s);
+	ep->ops->over(ep);
+}
+
 /*
  * End the endpoint: drop its events, deadline and base reference. The caller has a reference of
  * its own. Dropping the last one closes the socket; unread bytes make TCP reset the connection
@@ -271,6 +284,8 @@ static void finish_endpoint(struct rnic_ep *ep)
 	rnic_room_leave(ep);
 	rnic_ep_over(ep);
 	rnic_conn_drop_tail(&ep->conn);
+	if (ep->conn.s.lent)
+		return_connection(ep);
 	rnic_ep_put(ep);
 }
 
@@ -322,6 +337,7 @@ static void enter_state(struct rnic_ep *ep, enum mpa_state state)
 int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
 {
 	const struct mpa_step *step = mpa_step(ep->state, event);
+	enum mpa_state next;
 	int ret;
 
 	lockdep_assert_held(&ep->lock);
@@ -335,9 +351,11 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
 	}
 	if (ep->state < MPA_OPERATING)
 		count_event(ep, event);
+	/* A lent connection is not closed after a reject (NEG-24, NEG-28). */
+	next = step->next == MPA_LINGER && ep->stays ? MPA_DONE : step->next;
 	trace_rnic_state(&ep->dev->ibdev, ep->conn.qp ? &ep->conn.qp->ibqp : NULL,
-			 ep->conn.s.sock, ep->initiator, ep->state, event, step->next,
+			 ep->conn.s.sock, ep->initiator, ep->state, event, next,
 			 step->actions & BIT(MPA_DO_TELL) ? status : 0);
-	enter_state(ep, step->next);
+	enter_state(ep, next);
 	return 0;
 }

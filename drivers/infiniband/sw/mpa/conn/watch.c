@@ -14,9 +14,9 @@
  * True if iw_cm's event, with a u8 for the length, cannot pass the Private Data on. Such a frame
  * is improper (NEG-17).
  */
-static bool has_too_much_pd(const struct mpa_frame *f)
+static bool has_too_much_pd(const struct rnic_ep *ep, const struct mpa_frame *f)
 {
-	return f->pd_len > U8_MAX;
+	return !ep->conn.s.foreign && f->pd_len > U8_MAX;
 }
 
 /* Each of these returns an event, and sets the consumer's status. */
@@ -36,12 +36,12 @@ static enum mpa_event check_tcp(struct rnic_ep *ep, int *status)
 
 /*
  * A peer that knows revision 1 only closes on an enhanced Request without sending a byte
- * (P2P-46, P2P-47).
+ * (P2P-46, P2P-47). Only the program can replace a connection that it lent.
  */
 static enum mpa_event judge_stream_end(struct rnic_ep *ep, int err, int *status)
 {
 	*status = err;
-	if (ep->state == MPA_WAIT_REPLY && ep->req.enhanced && !ep->have &&
+	if (ep->state == MPA_WAIT_REPLY && ep->req.enhanced && !ep->have && !ep->conn.s.foreign &&
 	    (err == -ECONNRESET || err == -EPIPE))
 		return MPA_ON_OLD_PEER;
 	return MPA_ON_CLOSED;
@@ -50,11 +50,12 @@ static enum mpa_event judge_stream_end(struct rnic_ep *ep, int err, int *status)
 static enum mpa_event handle_reply(struct rnic_ep *ep, int *status)
 {
 	if (mpa_frame_parse(&ep->rep, ep->frame, MPA_REPLY, &ep->peer_pd) ||
-	    has_too_much_pd(&ep->rep)) {
+	    has_too_much_pd(ep, &ep->rep)) {
 		memset(&ep->rep, 0, sizeof(ep->rep));
 		return MPA_ON_BAD_FRAME;
 	}
 	if (ep->rep.reject) {
+		ep->stays = ep->conn.s.foreign;
 		*status = -ECONNREFUSED;
 		return MPA_ON_REJECTED;
 	}
@@ -86,7 +87,7 @@ static enum mpa_event handle_request(struct rnic_ep *ep, int *status)
 	enum mpa_event early = rnic_startup_early(ep, status);
 
 	if (mpa_frame_parse(&ep->req, ep->frame, MPA_REQUEST, &ep->peer_pd) ||
-	    has_too_much_pd(&ep->req) || !mpa_request_acceptable(&ep->req, &ep->own))
+	    has_too_much_pd(ep, &ep->req) || !mpa_request_acceptable(&ep->req, &ep->own))
 		return MPA_ON_BAD_FRAME;
 	return early ? early : MPA_ON_REQUEST;
 }

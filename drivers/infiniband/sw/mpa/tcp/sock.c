@@ -432,6 +432,43 @@ void rnic_sock_keepalive(struct rnic_sock *s, int seconds)
 }
 
 /**
+ * rnic_sock_set_options() - set the driver's options on a connection of a program
+ * @s:	the connection; keeps what they were
+ *
+ * Context: process, socket lock not held.
+ */
+void rnic_sock_set_options(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	s->was.allocation = sk->sk_allocation;
+	s->was.notsent_lowat = READ_ONCE(tcp_sk(sk)->notsent_lowat);
+	s->was.nonagle = tcp_sk(sk)->nonagle;
+	s->was.urginline = sock_flag(sk, SOCK_URGINLINE);
+	set_socket_options(sk);
+	sock_set_flag(sk, SOCK_URGINLINE);
+}
+
+/**
+ * rnic_sock_restore_options() - undo rnic_sock_set_options()
+ * @s:	the connection
+ *
+ * Context: process, socket lock not held.
+ */
+void rnic_sock_restore_options(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	lock_sock(sk);
+	sk->sk_allocation = s->was.allocation;
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, s->was.notsent_lowat);
+	tcp_sk(sk)->nonagle = s->was.nonagle;
+	sock_valbool_flag(sk, SOCK_URGINLINE, s->was.urginline);
+	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	release_sock(sk);
+}
+
+/**
  * rnic_sock_close() - unhook and release a socket
  * @s:	a socket, or none
  *
@@ -445,7 +482,10 @@ void rnic_sock_close(struct rnic_sock *s)
 		return;
 	rnic_sock_unhook(s);
 	put_memcg(s);
-	rnic_lockclass_release(s);
+	if (s->foreign)
+		sock_release(s->sock);
+	else
+		rnic_lockclass_release(s);
 	s->sock = NULL;
 }
 
@@ -472,6 +512,18 @@ void rnic_sock_shut(struct rnic_sock *s)
 {
 	if (!(READ_ONCE(s->sock->sk->sk_shutdown) & SEND_SHUTDOWN))
 		kernel_sock_shutdown(s->sock, SHUT_WR);
+}
+
+/**
+ * rnic_sock_finished() - test whether both sides have closed
+ * @s:	a socket
+ *
+ * Context: any.
+ * Return: true if they have.
+ */
+bool rnic_sock_finished(const struct rnic_sock *s)
+{
+	return READ_ONCE(s->sock->sk->sk_shutdown) == SHUTDOWN_MASK;
 }
 
 /**

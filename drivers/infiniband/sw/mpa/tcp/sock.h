@@ -39,6 +39,9 @@ enum rnic_sock_event {
  * @memcg:	memory cgroup of the listener, with a reference, until rnic_sock_charge()
  * @mtu:	path MTU at the last rnic_sock_emss()
  * @mss_clamp:	largest segment that the peer accepts, 0 before rnic_sock_emss()
+ * @lent:	a program has the socket too, and @sock is only the driver's view of it
+ * @foreign:	a program created the connection, so its locks have the kernel's classes
+ * @was:	options of a foreign connection before the driver set its own
  * @kernels_lock: original lockdep class of the socket lock, for lockclass.c
  * @kernels_slock: likewise, of its spinlock
  */
@@ -52,6 +55,14 @@ struct rnic_sock {
 	struct mem_cgroup *memcg;
 	u32 mtu;
 	u16 mss_clamp;
+	bool lent;
+	bool foreign;
+	struct {
+		gfp_t allocation;
+		u32 notsent_lowat;
+		u8 nonagle;
+		bool urginline;
+	} was;
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 	struct lockdep_map kernels_lock;
 	struct lockdep_map kernels_slock;
@@ -70,6 +81,8 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
 void rnic_sock_charge(struct rnic_sock *s);
 void rnic_sock_keepalive(struct rnic_sock *s, int seconds);
+void rnic_sock_set_options(struct rnic_sock *s);
+void rnic_sock_restore_options(struct rnic_sock *s);
 void rnic_sock_close(struct rnic_sock *s);
 void rnic_sock_abort(struct rnic_sock *s);
 void rnic_sock_shut(struct rnic_sock *s);
@@ -86,6 +99,7 @@ int rnic_sock_peek(const struct rnic_sock *listener, struct sockaddr_storage *lo
 int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 
+bool rnic_sock_finished(const struct rnic_sock *s);
 bool rnic_sock_established(const struct rnic_sock *s);
 int rnic_sock_error(const struct rnic_sock *s);
 

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The upper layer protocol "mpa" of TCP: a program lends the driver a connection that it uses
+ * already.
+ *
+ * The struct socket of such a program has functions of ours in place of the kernel's. They call
+ * those, unless the driver has the stream (rnic_ulp.busy). Then the program can neither read nor
+ * write.
+ *
+ * Lifetime. struct rnic_ulp is freed when TCP destroys the socket. TCP does not do that before the
+ * program has closed it, or the driver if it kept the connection. Each struct socket with our
+ * functions has a reference to the module, and TCP has one for each socket with the protocol.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <net/inet_connection_sock.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+#include <compat/sockaddr.h>
+#include <compat/tcp.h>
+
+#include <rdma/rdma_mpa.h>
+#include "tcp/ulp.h"
+
+static const struct rnic_ulp_user *user;
+
+static struct rnic_ulp *get_ulp(const struct socket *sock)
+{
+	return rcu_dereference_raw(inet_csk(sock->sk)->icsk_ulp_data);
+}
+
+/* Functions of the program's struct socket */
+
+static int refuse_connect(struct socket *sock, struct compat_sockaddr *addr, int len, int flags)
+{
+	struct rnic_ulp *u = get_ulp(sock);
+
+	/* It would disconnect. */
+	return READ_ONCE(u->busy) ? -EBUSY : u->ops->connect(sock, addr, len, flags);
+}
+
+static int refuse_shutdown(struct socket *sock, int how)
+{
+	struct rnic_ulp *u = get_ulp(sock);
+
+	return READ_ONCE(u->busy) ? -EBUSY : u->ops->shutdown(sock, how);
+}
+
+static int refuse_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
+{
+	struct rnic_ulp *u = get_ulp(sock);
+
+	return READ_ONCE(u->busy) ? -EBUSY : u->ops->sendmsg(sock, msg, len);
+}
+
+static int refuse_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
+{
+	struct rnic_ulp *u = get_ulp(sock);
+
+	return READ_ONCE(u->busy) ? -EBUSY : u->ops->recvmsg(sock, msg, len, flags);
+}
+
+static ssize_t refuse_splice(struct socket *sock, loff_t *pos, struct pipe_inode_info *pipe,
+			     size_t len, unsigned int flags)
+{
+	struct rnic_ulp *u = get_ulp(sock);
+
+	return READ_ONCE(u->busy) ? -EBUSY : u->ops->splice_read(sock, pos, pipe, len, flags);
+}
+
+#ifdef COMPAT_HAS_tcp_sendpage_locked
+static ssize_t refuse_sendpage(struct socket *sock, struct page *page, int offset, size_t size,
+			       int flags)
+{
+	struct rnic_ulp *u = get_ulp(sock);
+
+	return READ_ONCE(u->busy) ? -EBUSY : u->ops->sendpage(sock, page, offset, size, flags);
+}
+#endif
+
+static int set_option(struct socket *sock, int level, int option, sockptr_t val, unsigned int len)
+{
+	struct rnic_ulp *u = get_ulp(sock);
+
+	if (level != SOL_MPA)
+		return u->ops->setsockopt(sock, level, option, val, len);
+	return user->set(u, option, val, len);
+}
+
+static int read_option(struct socket *sock, int level, int option, char __user *val,
+		      int __user *len)
+{
+	struct rnic_ulp *u = get_ulp(sock);
+
+	if (level == SOL_MPA)
+		return user->get(u, option, val, len);
+	/* This one receives. */
+	if (level == SOL_TCP && option == TCP_ZEROCOPY_RECEIVE && READ_ONCE(u->busy))
+		return -EBUSY;
+	return u->ops->getsockopt(sock, level, option, val, len);
+}
+
+static __poll_t poll_socket(struct file *file, struct socket *sock, struct poll_table_struct *wait)
+{
+	struct rnic_ulp *u = get_ulp(sock);
+	__poll_t seen;
+
+	/* The kernel's function waits. */
+	seen = u->ops->poll(file, sock, wait);
+	return READ_ONCE(u->busy) ? user->poll(u) : seen | user->poll(u);
+}
+
+/* The program's last descriptor is closed. The caller drops the reference of our functions. */
+static int release_socket(struct socket *sock)
+{
+	struct rnic_ulp *u = get_ulp(sock);
+	const struct proto_ops *ops = u->ops;
+	int ret = 0;
+
+	if (user->close(u))
+		sock->sk = NULL;
+	else
+		ret = ops->release(sock);
+	module_put(ops->owner);
+	return ret;
+}
+
+/* For IPv4 and IPv6; each is filled in when the first such socket gets the protocol. */
+static DEFINE_MUTEX(functions_lock);
+static struct proto_ops functions[2];
+
+static const struct proto_ops *get_functions(const struct proto_ops *base)
+{
+	struct proto_ops *ops = &functions[base->family == PF_INET6];
+
+	mutex_lock(&functions_lock);
+	if (!ops->family) {
+		*ops = *base;
+		ops->owner = THIS_MODULE;
+		ops->connect = refuse_connect;
+		ops->shutdown = refuse_shutdown;
+		ops->sendmsg = refuse_sendmsg;
+		ops->recvmsg = refuse_recvmsg;
+		ops->splice_read = refuse_splice;
+#ifdef COMPAT_HAS_tcp_sendpage_locked
+		ops->sendpage = refuse_sendpage;
+#endif
+		ops->setsockopt = set_option;
+		ops->getsockopt = read_option;
+		ops->poll = poll_socket;
+		ops->release = release_socket;
+	}
+	mutex_unlock(&functions_lock);
+	return ops;
+}
+
+/* TCP's functions of the protocol */
+
+static int init_ulp(struct sock *sk)
+{
+	struct socket *sock = sk->sk_socket;
+	struct rnic_ulp *u;
+	int ret;
+
+	if (sk->sk_state != TCP_ESTABLISHED || !sock)
+		return -ENOTCONN;
+	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+	if (!u)
+		return -ENOMEM;
+	u->sk = sk;
+	u->ops = READ_ONCE(sock->ops);
+	ret = user->init(u);
+	if (ret) {
+		kfree(u);
+		return ret;
+	}
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, u);
+	__module_get(THIS_MODULE);
+	WRITE_ONCE(sock->ops, get_functions(u->ops));
+	return 0;
+}
+
+static void release_ulp(struct sock *sk)
+{
+	struct rnic_ulp *u = rcu_dereference_raw(inet_csk(sk)->icsk_ulp_data);
+
+	user->release(u);
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
+	kfree(u);
+}
+
+static struct tcp_ulp_ops mpa_ulp = {
+	.name		= MPA_ULP,
+	.owner		= THIS_MODULE,
+	.init		= init_ulp,
+	.release	= release_ulp,
+};
+
+/**
+ * rnic_ulp_register() - offer the protocol to programs
+ * @above:	functions of the layer above
+ *
+ * Context: process.
+ * Return: 0 or -errno.
+ */
+int rnic_ulp_register(const struct rnic_ulp_user *above)
+{
+	user = above;
+	return tcp_register_ulp(&mpa_ulp);
+}
+
+/**
+ * rnic_ulp_unregister() - undo rnic_ulp_register(); no socket has the protocol
+ *
+ * Context: process.
+ */
+void rnic_ulp_unregister(void)
+{
+	tcp_unregister_ulp(&mpa_ulp);
+}
+
+/**
+ * rnic_ulp_take() - take the stream from the program
+ * @u:	the program's connection
+ *
+ * Context: process, socket not locked.
+ * Return: 0; -EBUSY if the driver, or BPF, has it; -ENOTCONN if one side has closed; -ENOTEMPTY if
+ * the program has not read all bytes; -EAGAIN if the send buffer is full.
+ */
+int rnic_ulp_take(struct rnic_ulp *u)
+{
+	struct sock *sk = u->sk;
+	int ret = 0;
+
+	lock_sock(sk);
+	if (u->busy || sk->sk_user_data)
+		ret = -EBUSY;
+	else if (sk->sk_state != TCP_ESTABLISHED || sk->sk_shutdown)
+		ret = -ENOTCONN;
+	else if (tcp_sk(sk)->rcv_nxt != tcp_sk(sk)->copied_seq)
+		ret = -ENOTEMPTY;
+	else if (!sk_stream_is_writeable(sk))
+		ret = -EAGAIN;
+	else
+		WRITE_ONCE(u->busy, true);
+	release_sock(sk);
+	return ret;
+}
+
+/**
+ * rnic_ulp_give_back() - give the stream back to the program
+ * @u:	the program's connection
+ *
+ * Context: process, socket not locked.
+ */
+void rnic_ulp_give_back(struct rnic_ulp *u)
+{
+	lock_sock(u->sk);
+	WRITE_ONCE(u->busy, false);
+	release_sock(u->sk);
+}
+
+/**
+ * rnic_ulp_wake() - wake a program that polls
+ * @u:	the program's connection
+ *
+ * Context: any.
+ */
+void rnic_ulp_wake(struct rnic_ulp *u)
+{
+	struct socket_wq *wq;
+
+	rcu_read_lock();
+	wq = rcu_dereference(u->sk->sk_wq);
+	if (skwq_has_sleeper(wq))
+		wake_up_interruptible_all(&wq->wait);
+	rcu_read_unlock();
+}
+
+/**
+ * rnic_ulp_send() - send bytes as the program would, and wait for room as it would
+ * @u:		the program's connection, taken
+ * @buf:	the bytes
+ * @len:	number of bytes
+ *
+ * Context: process, socket not locked.
+ * Return: number of bytes that TCP took, or -errno.
+ */
+int rnic_ulp_send(struct rnic_ulp *u, void *buf, u32 len)
+{
+	struct kvec vec = { .iov_base = buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
+	return u->ops->sendmsg(u->sk->sk_socket, &msg, len);
+}
+
+/* The driver's side of a lent connection */
+
+/**
+ * rnic_sock_borrow() - use a program's connection
+ * @s:		filled in, and hooked
+ * @u:		the program's connection, taken
+ * @event:	called for each event from now on; earlier events are lost
+ *
+ * Context: process, socket not locked.
+ * Return: 0 or -errno.
+ */
+int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn event)
+{
+	struct sock *sk = u->sk;
+	struct socket *sock;
+	int ret;
+
+	ret = sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &sock);
+	if (ret)
+		return ret;
+	__module_get(u->ops->owner);
+	sock->ops = u->ops;
+	sock->state = SS_CONNECTED;
+	sock->sk = sk;
+	s->sock = sock;
+	s->lent = true;
+	s->foreign = true;
+	rnic_sock_set_options(s);
+	rnic_sock_hook(s, event);
+	return 0;
+}
+
+/**
+ * rnic_sock_keep() - keep a lent connection, because the program closes it
+ * @s:	the connection
+ *
+ * Context: process, socket not locked; the program's struct socket is being released.
+ */
+void rnic_sock_keep(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	rcu_assign_pointer(sk->sk_wq, &s->sock->wq);
+	sk_set_socket(sk, s->sock);
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+	s->lent = false;
+}
+
+/**
+ * rnic_sock_return() - end the use of a lent connection
+ * @s:	the connection, or one that was kept, which this closes
+ *
+ * Context: process, socket not locked.
+ */
+void rnic_sock_return(struct rnic_sock *s)
+{
+	rnic_sock_unhook(s);
+	rnic_sock_restore_options(s);
+	s->sock->sk = NULL;
+	sock_release(s->sock);
+	s->sock = NULL;
+}
