@@ -235,7 +235,7 @@ bool rnic_lent_close(struct rnic_ep *ep, struct ib_qp **ibqp)
 		ep->stays = false;
 		if (ep->state == MPA_OPERATING || ep->state == MPA_WAIT_RTR) {
 			*ibqp = &ep->conn.qp->ibqp;
-			rnic_qp_add_ref(*ibqp);
+			rnic_qp_get(ep->conn.qp);
 		} else if (ep->state != MPA_LINGER) {
 			rnic_startup(ep, MPA_ON_CONSUMER_GONE, -ECONNABORTED);
 		}

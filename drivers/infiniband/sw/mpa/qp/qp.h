@@ -264,6 +264,12 @@ struct rnic_qp {
 	u32 term_tx;
 };
 
+/* Take one more reference, which rnic_qp_rem_ref() drops. Unlike rnic_qp_add_ref() it does so. */
+static inline void rnic_qp_get(struct rnic_qp *qp)
+{
+	refcount_inc(&qp->refs);
+}
+
 /* Return: layer, type and code of a Terminate in one word, which is not 0. */
 static inline u32 rnic_term_word(const struct rdmap_term *term)
 {

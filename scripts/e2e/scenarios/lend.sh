@@ -1,0 +1,11 @@
+# shellcheck shell=bash disable=SC2153,SC2154
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# MPA on TCP connections that programs use already.
+
+lend() {
+	new_port
+	run "lend_$1" a "$BIN/lend_probe" -p "$PORT" "$@"
+}
+
+scenarios lend 40 "MPA on a program's own connection" lend \
+	accepted closed_at_once rejected unread
