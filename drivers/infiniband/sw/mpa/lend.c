@@ -112,7 +112,8 @@ static void tell_over(struct rnic_ep *ep)
 	rnic_ulp_give_back(l->u);
 	spin_lock_bh(&l->lock);
 	if (l->status.state < MPA_STREAM_ESTABLISHED)
-		set_status(l, ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED, -ECONNABORTED);
+		set_status(l, ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED,
+			   ep->stays ? 0 : -ECONNABORTED);
 	ep = l->ep;
 	l->ep = NULL;
 	spin_unlock_bh(&l->lock);
