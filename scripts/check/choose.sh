@@ -132,6 +132,21 @@ some_of() {
 	grep -Fxf <(tagged newer) <(printf '%s\n' "$@")
 }
 
+# most_of NAME...: two thirds of these scenarios for the debug kernel, other ones for each commit.
+# Scenarios that run on no other kernel are always among them.
+most_of() {
+	local turn number=0 name
+	turn=$(($(turn_of 6.12) % 3))
+	step "on the debug kernel: all but part $((turn + 1)) of 3 (TURN=$turn; make debug-check: all)"
+	for name in "$@"; do
+		number=$((number + 1))
+		if [ $((number % 3)) != "$turn" ] ||
+			grep -qx "$name" <(tagged debug; tagged failslab; tagged lockdep); then
+			echo "$name"
+		fi
+	done
+}
+
 # Refuses a name or pattern that matches no scenario, and a tag that no scenario has.
 must_mean_something() {
 	local pattern tag

@@ -79,7 +79,7 @@ def ms(seconds):
 def took(begin, seconds):
     """What began then has ended after that time, and not much later."""
     passed = (now() - begin) / SLOW
-    assert 0.75 * seconds < passed < seconds + 1.2, "%.2f s, not %.2f" % (passed, seconds)
+    assert 0.75 * seconds < passed < seconds + 1.2 * SLOW, "%.2f s, not %.2f" % (passed, seconds)
 
 
 class Program:

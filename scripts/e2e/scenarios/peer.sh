@@ -23,6 +23,13 @@ export PEER_TESTS=${PEER_TESTS:-$(
 while IFS=$'\t' read -r file test text; do
 	case $file in
 	setup | terminates) tag=wire ;;
+	responder | initiator)
+		# These wait for deadlines, half a minute under emulation.
+		case $test in
+		no_answer | late_answer | no_reply | late_reply) tag='wire slow' ;;
+		*) tag='' ;;
+		esac
+		;;
 	*) tag='' ;;
 	esac
 	scenario "peer_$test" 60 "$text" $tag -- peer "$file" "$test"
