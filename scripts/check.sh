@@ -3,7 +3,7 @@
 # check.sh             the engine's tests in user space, its fuzzers, lint, the engine's
 #                      tests in a kernel, and the scenarios between two hosts that are not
 #                      slow, in guests with the stock kernel
-# check.sh all         the same with all scenarios, then the suites and two thirds of the
+# check.sh all         the same with all scenarios, then the suites and half of the
 #                      scenarios on the debug kernel (vm/kernel.sh), where a report of its
 #                      checks is a failure too; the
 #                      suites and a share of the scenarios on newer kernels (vm/package.sh);
@@ -345,7 +345,7 @@ plan_debug() {
 		places+=(beside) factor=1.3
 	fi
 	mapfile -t names < <(scenarios_for "${places[@]}")
-	[ "$what" != all ] || mapfile -t names < <(most_of "${names[@]}")
+	[ "$what" != all ] || mapfile -t names < <(half_of "${names[@]}")
 	printf '%s\n' "${names[@]}" | deal "$factor" "$one" "$two"
 }
 
