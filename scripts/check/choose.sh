@@ -37,6 +37,7 @@ left_out() {
 		stock	lockdep	that kernel has no lockdep
 		newer	lockdep	that kernel has no lockdep
 		debug	bonding	that kernel has no bonding
+		debug	bridges	that kernel has no VLANs and no bridges
 		debug	bpf	that kernel has no BPF
 		debug	memcg	that kernel has no memory cgroups
 		debug	hotplug	that kernel cannot take a processor away
