@@ -38,6 +38,7 @@ left_out() {
 		newer	lockdep	that kernel has no lockdep
 		debug	bonding	that kernel has no bonding
 		debug	bridges	that kernel has no VLANs and no bridges
+		debug	nvmet	that kernel has no NVMe over TCP
 		debug	bpf	that kernel has no BPF
 		debug	memcg	that kernel has no memory cgroups
 		debug	hotplug	that kernel cannot take a processor away
