@@ -39,6 +39,7 @@ left_out() {
 		debug	bonding	that kernel has no bonding
 		debug	bridges	that kernel has no VLANs and no bridges
 		debug	nvmet	that kernel has no NVMe over TCP
+		debug	full	a million objects, or 4 GiB, take too long with its checks
 		debug	bpf	that kernel has no BPF
 		debug	memcg	that kernel has no memory cgroups
 		debug	hotplug	that kernel cannot take a processor away
