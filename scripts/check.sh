@@ -3,8 +3,9 @@
 # check.sh             the engine's tests in user space, its fuzzers, lint, the engine's
 #                      tests in a kernel, and the scenarios between two hosts that are not
 #                      slow, in guests with the stock kernel
-# check.sh all         the same with all scenarios, then the suites and the scenarios on the debug kernel
-#                      (vm/kernel.sh), where a report of its checks is a failure too; the
+# check.sh all         the same with all scenarios, then the suites and half of the
+#                      scenarios on the debug kernel (vm/kernel.sh), where a report of its
+#                      checks is a failure too; the
 #                      suites and a share of the scenarios on newer kernels (vm/package.sh);
 #                      builds for other kernels; a tree in another folder; the table of
 #                      requirements
@@ -325,7 +326,7 @@ on_kernel() {
 # plan_debug [NAME...]: two guests share the list. kmemleak takes a quarter of the time, and
 # in check.sh all the second guest runs without it.
 plan_debug() {
-	local places=(debug) factor=1 one=$OUT/debug-1 two=$OUT/debug-2
+	local names places=(debug) factor=1 one=$OUT/debug-1 two=$OUT/debug-2
 	mkdir -p "$one"
 	: > "$one/append"
 	echo part > "$one/extent"
@@ -343,7 +344,9 @@ plan_debug() {
 		echo kmemleak=off > "$two/append"
 		places+=(beside) factor=1.3
 	fi
-	scenarios_for "${places[@]}" | deal "$factor" "$one" "$two"
+	mapfile -t names < <(scenarios_for "${places[@]}")
+	[ "$what" != all ] || mapfile -t names < <(half_of "${names[@]}")
+	printf '%s\n' "${names[@]}" | deal "$factor" "$one" "$two"
 }
 
 # Runs the guests with the debug kernel. Each unloads the module at the end, because kmemleak

@@ -23,12 +23,14 @@ static void answer(const struct mpa_frame *req, const struct mpa_offer *own, boo
 	struct mpa_frame rep;
 	u8 buf[DDP_SCTP_MSG_MAX];
 	u32 len;
+	u8 rtr;
 
 	if (!mpa_request_acceptable(req, own))
 		return;
 	if (ddp_sctp_must_refuse(req, own)) {
 		/* A Read as RTR needs a responder that serves Reads. */
-		CHECK(req->peer && !(req->rtr & own->rtr & (own->ird ? MPA_RTR_ALL : ~MPA_RTR_READ)));
+		rtr = own->ird ? own->rtr : own->rtr & ~MPA_RTR_READ;
+		CHECK(req->peer && !(req->rtr & rtr));
 		len = ddp_sctp_refuse(req, own, buf, sizeof(buf));
 		CHECK(len == 8 && !ddp_sctp_parse(&c, DDP_SCTP_PPID_CONTROL, buf, len));
 		CHECK(ddp_sctp_refusal(&rep, &c) && rep.rtr && !(rep.rtr & req->rtr));

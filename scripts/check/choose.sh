@@ -37,6 +37,9 @@ left_out() {
 		stock	lockdep	that kernel has no lockdep
 		newer	lockdep	that kernel has no lockdep
 		debug	bonding	that kernel has no bonding
+		debug	bridges	that kernel has no VLANs and no bridges
+		debug	nvmet	that kernel has no NVMe over TCP
+		debug	full	a million objects, or 4 GiB, take too long with its checks
 		debug	bpf	that kernel has no BPF
 		debug	memcg	that kernel has no memory cgroups
 		debug	hotplug	that kernel cannot take a processor away
@@ -130,6 +133,21 @@ some_of() {
 		[ $((number % PARTS)) != "$turn" ] || echo "$name"
 	done
 	grep -Fxf <(tagged newer) <(printf '%s\n' "$@")
+}
+
+# half_of NAME...: half of these scenarios for the debug kernel, the other half with the next
+# commit. Scenarios that run on no other kernel are always among them.
+half_of() {
+	local turn number=0 name
+	turn=$(($(turn_of 6.12) % 2))
+	step "on the debug kernel: part $((turn + 1)) of 2 (TURN=$turn; make debug-check: all)"
+	for name in "$@"; do
+		number=$((number + 1))
+		if [ $((number % 2)) = "$turn" ] ||
+			grep -qx "$name" <(tagged debug; tagged failslab; tagged lockdep); then
+			echo "$name"
+		fi
+	done
 }
 
 # Refuses a name or pattern that matches no scenario, and a tag that no scenario has.

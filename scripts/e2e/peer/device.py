@@ -32,6 +32,12 @@ def counter(name):
         return int(f.read())
 
 
+def all_counters():
+    names = sorted(os.listdir(SYS + "/ports/1/hw_counters"))
+    return " ".join("%s=%d" % (name, counter(name)) for name in names
+                    if name != "lifespan" and counter(name))
+
+
 class Moves:
     """with Moves(name=n, ...): the counters have to move by exactly these numbers"""
     def __init__(self, **by):
@@ -44,9 +50,12 @@ class Moves:
         if kind:
             return
         for name, n in self.by.items():
-            until(lambda: counter(name) - self.before[name] >= n, name + " does not move")
+            try:
+                until(lambda: counter(name) - self.before[name] >= n, name)
+            except AssertionError:
+                pass
             moved = counter(name) - self.before[name]
-            assert moved == n, "%s moved by %d, not %d" % (name, moved, n)
+            assert moved == n, "%s moved by %d, not %d; now %s" % (name, moved, n, all_counters())
 
 
 class Settings:
@@ -79,7 +88,7 @@ def ms(seconds):
 def took(begin, seconds):
     """What began then has ended after that time, and not much later."""
     passed = (now() - begin) / SLOW
-    assert 0.75 * seconds < passed < seconds + 1.2, "%.2f s, not %.2f" % (passed, seconds)
+    assert 0.75 * seconds < passed < seconds + 1.2 * SLOW, "%.2f s, not %.2f" % (passed, seconds)
 
 
 class Program:

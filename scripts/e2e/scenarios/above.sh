@@ -68,7 +68,8 @@ no_device_there() {
 	stop server
 }
 
-scenario above_vlan 90 "addresses on VLANs, devices on their parents: every server is reached" newer
+scenario above_vlan 90 "addresses on VLANs, devices on their parents: every server is reached" \
+	bridges newer
 above_vlan() {
 	add_vlans
 	calls_reach 0.0.0.0 10.78.0.2 :: fd78::2
@@ -80,7 +81,8 @@ above_vlan() {
 }
 
 # rdma_cm of 6.1 compares MACs, so there is no device for it.
-scenario above_vlan_mac 90 "the same where the VLAN has a MAC of its own, or there is no device" newer
+scenario above_vlan_mac 90 "the same where the VLAN has a MAC of its own, or there is no device" \
+	bridges newer
 above_vlan_mac() {
 	add_vlans 02:77:00:00:01:00
 	if finds_interfaces; then
@@ -90,7 +92,8 @@ above_vlan_mac() {
 	fi
 }
 
-scenario above_bridge 90 "addresses on a bridge, the device on its port: every server, or no device" newer
+scenario above_bridge 90 "addresses on a bridge, the device on its port: every server, or no device" \
+	bridges newer
 above_bridge() {
 	dirty
 	modprobe bridge
@@ -130,7 +133,8 @@ each_to_its_own() {
 	rping_pair b a "$B6" 1000
 }
 
-scenario above_both 90 "devices on an interface and on its VLAN: a call is for that of its address" newer
+scenario above_both 90 "devices on an interface and on its VLAN: a call is for that of its address" \
+	bridges newer
 above_both() {
 	add_vlans
 	link_add mpa3 b vb.100

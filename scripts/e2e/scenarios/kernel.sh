@@ -186,7 +186,7 @@ nvme_beside_tcp_down() {
 	modprobe -r nvmet-tcp
 }
 
-scenario nvme_beside_tcp 40 "an NVMe target over RDMA and TCP: each has a port of its own"
+scenario nvme_beside_tcp 40 "an NVMe target over RDMA and TCP: each has a port of its own" nvmet
 nvme_beside_tcp() {
 	nvme_up
 	modprobe nvmet-tcp

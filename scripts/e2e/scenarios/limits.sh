@@ -111,14 +111,15 @@ attr() {
 }
 
 scenarios limits 270 "a limit is reached, and one above it is refused" attr \
-	qps srqs cqs depths mr_size tables contexts:slow
+	qps srqs cqs depths mr_size tables
+scenario limits_contexts 270 "65536 contexts, and one above is refused" slow full -- attr contexts
 scenario limits_nothing 40 "what the device does not have is 0, and is refused" -- attr nothing
 
-scenario limits_objects 270 "as many objects as the device reports, and one above is refused" slow
+scenario limits_objects 270 "as many objects as the device reports, and one above is refused" slow full
 limits_objects() { memprobe limits; }
 
 # 4 GiB, so without CRC
-scenario limits_message 270 "a message of the length that the port reports, and a longer one" slow
+scenario limits_message 270 "a message of the length that the port reports, and a longer one" slow full
 limits_message() { CRC=off memprobe message; }
 
 # --- shares of users (core/limits.c) ---

@@ -21,9 +21,11 @@ export PEER_TESTS=${PEER_TESTS:-$(
 		reads answers closing late fuzz
 )}
 while IFS=$'\t' read -r file test text; do
-	case $file in
-	setup | terminates) tag=wire ;;
-	*) tag='' ;;
+	tags=()
+	case $file/$test in
+	setup/* | terminates/*) tags=(wire) ;;
+	# These wait for deadlines, half a minute under emulation.
+	*/no_answer | */late_answer | */no_reply | */late_reply) tags=(wire slow) ;;
 	esac
-	scenario "peer_$test" 60 "$text" $tag -- peer "$file" "$test"
+	scenario "peer_$test" 60 "$text" "${tags[@]}" -- peer "$file" "$test"
 done <<<"$PEER_TESTS"
