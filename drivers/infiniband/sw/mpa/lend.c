@@ -104,23 +104,27 @@ static void tell_close(struct rnic_ep *ep)
 	rnic_ulp_wake(l->u);
 }
 
-/* A responder's startup may have ended before the program was told anything. */
+/*
+ * A responder's startup may have ended before the program was told anything. Once @ep is NULL and
+ * the lock free, the program's close() may free the struct.
+ */
 static void tell_over(struct rnic_ep *ep)
 {
 	struct lend *l = ep->owner;
+	struct rnic_ep *had;
 
 	rnic_ulp_give_back(l->u);
 	spin_lock_bh(&l->lock);
 	if (l->status.state < MPA_STREAM_ESTABLISHED)
 		set_status(l, ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED,
 			   ep->stays ? 0 : -ECONNABORTED);
-	ep = l->ep;
+	rnic_ulp_wake(l->u);
+	had = l->ep;
 	l->ep = NULL;
 	spin_unlock_bh(&l->lock);
-	rnic_ulp_wake(l->u);
 	/* The caller has a reference, too. */
-	if (ep)
-		rnic_ep_put(ep);
+	if (had)
+		rnic_ep_put(had);
 }
 
 static const struct rnic_ep_ops lend_ops = {
