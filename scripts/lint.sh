@@ -71,7 +71,7 @@ run_checkpatch() {
 		grep -v -e '^kunit/user/' -e '^include/compat/' -e '/trace\.h$')
 	mapfile -t trace < <(files 'drivers/*/trace.h')
 	mapfile -t compat < <(files 'include/compat/*.h')
-	mapfile -t user < <(files 'kunit/user/*.[ch]' 'scripts/*.[ch]')
+	mapfile -t user < <(files 'kunit/user/*.[ch]' 'scripts/*.[ch]' 'Documentation/examples/*.c')
 	{
 		checkpatch '' "${kernel[@]}"
 		checkpatch "$functions" "${compat[@]}"
