@@ -89,7 +89,7 @@ static int set_option(struct socket *sock, int level, int option, sockptr_t val,
 }
 
 static int read_option(struct socket *sock, int level, int option, char __user *val,
-		      int __user *len)
+		       int __user *len)
 {
 	struct rnic_ulp *u = get_ulp(sock);
 
