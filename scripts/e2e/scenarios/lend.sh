@@ -9,3 +9,6 @@ lend() {
 
 scenarios lend 40 "MPA on a program's own connection" lend \
 	accepted closed_at_once rejected unread
+
+scenario lend_kernel 60 "a kernel consumer makes an MPA stream of its connection" newer
+lend_kernel() { memprobe lend; }

@@ -221,6 +221,25 @@ void rnic_ulp_unregister(void)
 }
 
 /**
+ * rnic_ulp_get() - get the protocol's part of a kernel consumer's connection
+ * @sock:	the connection, which gets the protocol if it has none
+ *
+ * Context: process, socket not locked.
+ * Return: it, or an error pointer: -EEXIST if the socket has another protocol, -ENOTCONN.
+ */
+struct rnic_ulp *rnic_ulp_get(struct socket *sock)
+{
+	static char name[] = MPA_ULP;
+	const struct proto_ops *ops = READ_ONCE(sock->ops);
+	int ret;
+
+	if (ops->release == release_socket)
+		return get_ulp(sock);
+	ret = ops->setsockopt(sock, SOL_TCP, TCP_ULP, KERNEL_SOCKPTR(name), strlen(name));
+	return ret ? ERR_PTR(ret) : get_ulp(sock);
+}
+
+/**
  * rnic_ulp_take() - take the stream from the program
  * @u:	the program's connection
  *
@@ -287,9 +306,9 @@ void rnic_ulp_wake(struct rnic_ulp *u)
  * Context: process, socket not locked.
  * Return: number of bytes that TCP took, or -errno.
  */
-int rnic_ulp_send(struct rnic_ulp *u, void *buf, u32 len)
+int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len)
 {
-	struct kvec vec = { .iov_base = buf, .iov_len = len };
+	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
 	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
