@@ -12,3 +12,11 @@ scenarios lend 40 "MPA on a program's own connection" lend \
 
 scenario lend_kernel 60 "a kernel consumer makes an MPA stream of its connection" newer
 lend_kernel() { memprobe lend; }
+
+scenario lend_lingers 60 "SO_LINGER of the program does not hold the driver back" lend newer
+lend_lingers() {
+	dirty
+	modprobe sch_netem
+	lend lingers
+	link_delete mpa0 || fail "the device cannot be deleted"
+}

@@ -83,9 +83,12 @@ static int set_option(struct socket *sock, int level, int option, sockptr_t val,
 {
 	struct rnic_ulp *u = get_ulp(sock);
 
-	if (level != SOL_MPA)
-		return u->ops->setsockopt(sock, level, option, val, len);
-	return user->set(u, option, val, len);
+	if (level == SOL_MPA)
+		return user->set(u, option, val, len);
+	/* In repair mode, what the driver sends would go nowhere. */
+	if (level == SOL_TCP && option == TCP_REPAIR && READ_ONCE(u->busy))
+		return -EBUSY;
+	return u->ops->setsockopt(sock, level, option, val, len);
 }
 
 static int read_option(struct socket *sock, int level, int option, char __user *val,
@@ -126,16 +129,22 @@ static int release_socket(struct socket *sock)
 	return ret;
 }
 
-/* For IPv4 and IPv6; each is filled in when the first such socket gets the protocol. */
+/*
+ * For IPv4 and IPv6; each is filled in when the first such socket gets the protocol. Return: NULL
+ * if the socket's functions are not those of the first.
+ */
 static DEFINE_MUTEX(functions_lock);
 static struct proto_ops functions[2];
+static const struct proto_ops *bases[2];
 
 static const struct proto_ops *get_functions(const struct proto_ops *base)
 {
-	struct proto_ops *ops = &functions[base->family == PF_INET6];
+	bool six = base->family == PF_INET6;
+	struct proto_ops *ops = &functions[six];
 
 	mutex_lock(&functions_lock);
-	if (!ops->family) {
+	if (!bases[six]) {
+		bases[six] = base;
 		*ops = *base;
 		ops->owner = THIS_MODULE;
 		ops->connect = refuse_connect;
@@ -151,6 +160,8 @@ static const struct proto_ops *get_functions(const struct proto_ops *base)
 		ops->poll = poll_socket;
 		ops->release = release_socket;
 	}
+	if (bases[six] != base)
+		ops = NULL;
 	mutex_unlock(&functions_lock);
 	return ops;
 }
@@ -160,11 +171,15 @@ static const struct proto_ops *get_functions(const struct proto_ops *base)
 static int init_ulp(struct sock *sk)
 {
 	struct socket *sock = sk->sk_socket;
+	const struct proto_ops *ops;
 	struct rnic_ulp *u;
 	int ret;
 
 	if (sk->sk_state != TCP_ESTABLISHED || !sock)
 		return -ENOTCONN;
+	ops = get_functions(READ_ONCE(sock->ops));
+	if (!ops)
+		return -EOPNOTSUPP;
 	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
 	if (!u)
 		return -ENOMEM;
@@ -177,7 +192,7 @@ static int init_ulp(struct sock *sk)
 	}
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, u);
 	__module_get(THIS_MODULE);
-	WRITE_ONCE(sock->ops, get_functions(u->ops));
+	WRITE_ONCE(sock->ops, ops);
 	return 0;
 }
 
@@ -244,8 +259,8 @@ struct rnic_ulp *rnic_ulp_get(struct socket *sock)
  * @u:	the program's connection
  *
  * Context: process, socket not locked.
- * Return: 0; -EBUSY if the driver, or BPF, has it; -ENOTCONN if one side has closed; -ENOTEMPTY if
- * the program has not read all bytes; -EAGAIN if the send buffer is full.
+ * Return: 0; -EBUSY if the driver, or BPF, has it, or it is in repair mode; -ENOTCONN if one side
+ * has closed; -ENOTEMPTY if the program has not read all bytes; -EAGAIN if the send buffer is full.
  */
 int rnic_ulp_take(struct rnic_ulp *u)
 {
@@ -253,7 +268,7 @@ int rnic_ulp_take(struct rnic_ulp *u)
 	int ret = 0;
 
 	lock_sock(sk);
-	if (u->busy || sk->sk_user_data)
+	if (u->busy || sk->sk_user_data || tcp_sk(sk)->repair)
 		ret = -EBUSY;
 	else if (sk->sk_state != TCP_ESTABLISHED || sk->sk_shutdown)
 		ret = -ENOTCONN;
@@ -362,6 +377,8 @@ void rnic_sock_keep(struct rnic_sock *s)
 	rcu_assign_pointer(sk->sk_wq, &s->sock->wq);
 	sk_set_socket(sk, s->sock);
 	write_unlock_bh(&sk->sk_callback_lock);
+	/* Closing it must not wait, whatever the program has set. */
+	sock_reset_flag(sk, SOCK_LINGER);
 	release_sock(sk);
 	s->lent = false;
 }
