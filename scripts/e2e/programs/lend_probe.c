@@ -318,11 +318,31 @@ static void unread(void)
 	lent_free(&l);
 }
 
+/*
+ * The program wants close() to wait for the peer, which gets nothing any more. The driver, which
+ * closes the connection in the end, must not wait.
+ */
+static void lingers(void)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 1000 };
+	struct lent l;
+
+	stream_open(&l);
+	echo(&l);
+	check(!setsockopt(l.a, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), "SO_LINGER: %m");
+	enter(&l.p.a);
+	check(!system("tc qdisc add dev va root netem loss 100%"), "tc");
+	close(l.a);
+	close(l.b);
+	lent_free(&l);
+}
+
 static const struct test tests[] = {
 	{ "accepted", accepted },
 	{ "closed_at_once", closed_at_once },
 	{ "rejected", rejected },
 	{ "unread", unread },
+	{ "lingers", lingers },
 	{ NULL, NULL },
 };
 

@@ -83,9 +83,12 @@ static int set_option(struct socket *sock, int level, int option, sockptr_t val,
 {
 	struct rnic_ulp *u = get_ulp(sock);
 
-	if (level != SOL_MPA)
-		return u->ops->setsockopt(sock, level, option, val, len);
-	return user->set(u, option, val, len);
+	if (level == SOL_MPA)
+		return user->set(u, option, val, len);
+	/* In repair mode, what the driver sends would go nowhere. */
+	if (level == SOL_TCP && option == TCP_REPAIR && READ_ONCE(u->busy))
+		return -EBUSY;
+	return u->ops->setsockopt(sock, level, option, val, len);
 }
 
 static int read_option(struct socket *sock, int level, int option, char __user *val,
@@ -126,16 +129,22 @@ static int release_socket(struct socket *sock)
 	return ret;
 }
 
-/* For IPv4 and IPv6; each is filled in when the first such socket gets the protocol. */
+/*
+ * For IPv4 and IPv6; each is filled in when the first such socket gets the protocol. Return: NULL
+ * if the socket's functions are not those of the first.
+ */
 static DEFINE_MUTEX(functions_lock);
 static struct proto_ops functions[2];
+static const struct proto_ops *bases[2];
 
 static const struct proto_ops *get_functions(const struct proto_ops *base)
 {
-	struct proto_ops *ops = &functions[base->family == PF_INET6];
+	bool six = base->family == PF_INET6;
+	struct proto_ops *ops = &functions[six];
 
 	mutex_lock(&functions_lock);
-	if (!ops->family) {
+	if (!bases[six]) {
+		bases[six] = base;
 		*ops = *base;
 		ops->owner = THIS_MODULE;
 		ops->connect = refuse_connect;
@@ -151,6 +160,8 @@ static const struct proto_ops *get_functions(const struct proto_ops *base)
 		ops->poll = poll_socket;
 		ops->release = release_socket;
 	}
+	if (bases[six] != base)
+		ops = NULL;
 	mutex_unlock(&functions_lock);
 	return ops;
 }
@@ -160,11 +171,15 @@ static const struct proto_ops *get_functions(const struct proto_ops *base)
 static int init_ulp(struct sock *sk)
 {
 	struct socket *sock = sk->sk_socket;
+	const struct proto_ops *ops;
 	struct rnic_ulp *u;
 	int ret;
 
 	if (sk->sk_state != TCP_ESTABLISHED || !sock)
 		return -ENOTCONN;
+	ops = get_functions(READ_ONCE(sock->ops));
+	if (!ops)
+		return -EOPNOTSUPP;
 	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
 	if (!u)
 		return -ENOMEM;
@@ -177,7 +192,7 @@ static int init_ulp(struct sock *sk)
 	}
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, u);
 	__module_get(THIS_MODULE);
-	WRITE_ONCE(sock->ops, get_functions(u->ops));
+	WRITE_ONCE(sock->ops, ops);
 	return 0;
 }
 
@@ -221,12 +236,31 @@ void rnic_ulp_unregister(void)
 }
 
 /**
+ * rnic_ulp_get() - get the protocol's part of a kernel consumer's connection
+ * @sock:	the connection, which gets the protocol if it has none
+ *
+ * Context: process, socket not locked.
+ * Return: it, or an error pointer: -EEXIST if the socket has another protocol, -ENOTCONN.
+ */
+struct rnic_ulp *rnic_ulp_get(struct socket *sock)
+{
+	static char name[] = MPA_ULP;
+	const struct proto_ops *ops = READ_ONCE(sock->ops);
+	int ret;
+
+	if (ops->release == release_socket)
+		return get_ulp(sock);
+	ret = ops->setsockopt(sock, SOL_TCP, TCP_ULP, KERNEL_SOCKPTR(name), strlen(name));
+	return ret ? ERR_PTR(ret) : get_ulp(sock);
+}
+
+/**
  * rnic_ulp_take() - take the stream from the program
  * @u:	the program's connection
  *
  * Context: process, socket not locked.
- * Return: 0; -EBUSY if the driver, or BPF, has it; -ENOTCONN if one side has closed; -ENOTEMPTY if
- * the program has not read all bytes; -EAGAIN if the send buffer is full.
+ * Return: 0; -EBUSY if the driver, or BPF, has it, or it is in repair mode; -ENOTCONN if one side
+ * has closed; -ENOTEMPTY if the program has not read all bytes; -EAGAIN if the send buffer is full.
  */
 int rnic_ulp_take(struct rnic_ulp *u)
 {
@@ -234,7 +268,7 @@ int rnic_ulp_take(struct rnic_ulp *u)
 	int ret = 0;
 
 	lock_sock(sk);
-	if (u->busy || sk->sk_user_data)
+	if (u->busy || sk->sk_user_data || tcp_sk(sk)->repair)
 		ret = -EBUSY;
 	else if (sk->sk_state != TCP_ESTABLISHED || sk->sk_shutdown)
 		ret = -ENOTCONN;
@@ -287,9 +321,9 @@ void rnic_ulp_wake(struct rnic_ulp *u)
  * Context: process, socket not locked.
  * Return: number of bytes that TCP took, or -errno.
  */
-int rnic_ulp_send(struct rnic_ulp *u, void *buf, u32 len)
+int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len)
 {
-	struct kvec vec = { .iov_base = buf, .iov_len = len };
+	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
 	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
@@ -343,6 +377,8 @@ void rnic_sock_keep(struct rnic_sock *s)
 	rcu_assign_pointer(sk->sk_wq, &s->sock->wq);
 	sk_set_socket(sk, s->sock);
 	write_unlock_bh(&sk->sk_callback_lock);
+	/* Closing it must not wait, whatever the program has set. */
+	sock_reset_flag(sk, SOCK_LINGER);
 	release_sock(sk);
 	s->lent = false;
 }
