@@ -256,13 +256,17 @@ struct rnic_ulp *rnic_ulp_get(struct socket *sock)
 
 /**
  * rnic_ulp_take() - take the stream from the program
- * @u:	the program's connection
+ * @u:		the program's connection
+ * @room:	bytes that rnic_ulp_send() will send
+ *
+ * Asks for twice the room, because TCP charges the send buffer for its own structs, too.
  *
  * Context: process, socket not locked.
  * Return: 0; -EBUSY if the driver, or BPF, has it, or it is in repair mode; -ENOTCONN if one side
- * has closed; -ENOTEMPTY if the program has not read all bytes; -EAGAIN if the send buffer is full.
+ * has closed; -ENOTEMPTY if the program has not read all bytes; -EAGAIN if the send buffer has no
+ * room.
  */
-int rnic_ulp_take(struct rnic_ulp *u)
+int rnic_ulp_take(struct rnic_ulp *u, u32 room)
 {
 	struct sock *sk = u->sk;
 	int ret = 0;
@@ -274,7 +278,7 @@ int rnic_ulp_take(struct rnic_ulp *u)
 		ret = -ENOTCONN;
 	else if (tcp_sk(sk)->rcv_nxt != tcp_sk(sk)->copied_seq)
 		ret = -ENOTEMPTY;
-	else if (!sk_stream_is_writeable(sk))
+	else if (!sk_stream_is_writeable(sk) || sk_stream_wspace(sk) < 2 * (int)room)
 		ret = -EAGAIN;
 	else
 		WRITE_ONCE(u->busy, true);
@@ -313,7 +317,7 @@ void rnic_ulp_wake(struct rnic_ulp *u)
 }
 
 /**
- * rnic_ulp_send() - send bytes as the program would, and wait for room as it would
+ * rnic_ulp_send() - send bytes as the program would, without waiting for room
  * @u:		the program's connection, taken
  * @buf:	the bytes
  * @len:	number of bytes
@@ -324,7 +328,7 @@ void rnic_ulp_wake(struct rnic_ulp *u)
 int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len)
 {
 	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
-	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT };
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	return u->ops->sendmsg(u->sk->sk_socket, &msg, len);
