@@ -191,7 +191,7 @@ static int take_and_begin(struct lend *l, struct rnic_dev *dev, const struct rni
 	spin_lock_bh(&l->lock);
 	lent = l->lent;
 	spin_unlock_bh(&l->lock);
-	ret = lent ? -EBUSY : rnic_ulp_take(l->u, start->last_len);
+	ret = lent ? -EBUSY : rnic_ulp_take(l->u);
 	if (ret) {
 		rnic_qp_rem_ref(start->ibqp);
 		return ret;

@@ -256,17 +256,13 @@ struct rnic_ulp *rnic_ulp_get(struct socket *sock)
 
 /**
  * rnic_ulp_take() - take the stream from the program
- * @u:		the program's connection
- * @room:	bytes that rnic_ulp_send() will send
- *
- * Asks for twice the room, because TCP charges the send buffer for its own structs, too.
+ * @u:	the program's connection
  *
  * Context: process, socket not locked.
  * Return: 0; -EBUSY if the driver, or BPF, has it, or it is in repair mode; -ENOTCONN if one side
- * has closed; -ENOTEMPTY if the program has not read all bytes; -EAGAIN if the send buffer has no
- * room.
+ * has closed; -ENOTEMPTY if the program has not read all bytes; -EAGAIN if the send buffer is full.
  */
-int rnic_ulp_take(struct rnic_ulp *u, u32 room)
+int rnic_ulp_take(struct rnic_ulp *u)
 {
 	struct sock *sk = u->sk;
 	int ret = 0;
@@ -278,7 +274,7 @@ int rnic_ulp_take(struct rnic_ulp *u, u32 room)
 		ret = -ENOTCONN;
 	else if (tcp_sk(sk)->rcv_nxt != tcp_sk(sk)->copied_seq)
 		ret = -ENOTEMPTY;
-	else if (!sk_stream_is_writeable(sk) || sk_stream_wspace(sk) < 2 * (int)room)
+	else if (!sk_stream_is_writeable(sk))
 		ret = -EAGAIN;
 	else
 		WRITE_ONCE(u->busy, true);
@@ -317,7 +313,7 @@ void rnic_ulp_wake(struct rnic_ulp *u)
 }
 
 /**
- * rnic_ulp_send() - send bytes as the program would, without waiting for room
+ * rnic_ulp_send() - send bytes as the program would, and wait for room as it would
  * @u:		the program's connection, taken
  * @buf:	the bytes
  * @len:	number of bytes
@@ -328,7 +324,7 @@ void rnic_ulp_wake(struct rnic_ulp *u)
 int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len)
 {
 	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
-	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT };
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	return u->ops->sendmsg(u->sk->sk_socket, &msg, len);

@@ -49,7 +49,7 @@ struct rnic_ulp_user {
 int rnic_ulp_register(const struct rnic_ulp_user *user);
 void rnic_ulp_unregister(void);
 struct rnic_ulp *rnic_ulp_get(struct socket *sock);
-int rnic_ulp_take(struct rnic_ulp *u, u32 room);
+int rnic_ulp_take(struct rnic_ulp *u);
 void rnic_ulp_give_back(struct rnic_ulp *u);
 void rnic_ulp_wake(struct rnic_ulp *u);
 int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len);
