@@ -23,7 +23,6 @@
  * @calls:	serializes starts and answers
  * @lock:	protects what follows
  * @ep:		the endpoint, with a reference, while the driver has the stream
- * @lent:	from a start until tell_over(), which gives the stream back before it ends
  * @news:	@status has changed since the user read it
  * @status:	what the user reads
  * @event:	called for news, with @lock held, or NULL
@@ -34,7 +33,6 @@ struct lend {
 	struct mutex calls; /* see above */
 	spinlock_t lock; /* see above */
 	struct rnic_ep *ep;
-	bool lent;
 	bool news;
 	struct mpa_status status;
 	void (*event)(void *context);
@@ -87,16 +85,13 @@ static u8 find_flags(const struct mpa_agreed *a)
 	       (a->rx_markers ? MPA_STREAM_RX_MARKERS : 0);
 }
 
-/* After a reject, tell_over() tells the user, who then has the connection. */
 static void tell_start(struct rnic_ep *ep, int status)
 {
 	struct lend *l = ep->owner;
 
 	spin_lock_bh(&l->lock);
-	if (ep->stays)
-		l->status.error = -status;
-	else
-		set_status(l, status ? MPA_STREAM_FAILED : MPA_STREAM_ESTABLISHED, status);
+	set_status(l, !status ? MPA_STREAM_ESTABLISHED :
+		   ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED, status);
 	if (ep->initiator && ep->rep.rev)
 		take_frame(l, &ep->rep, ep->peer_pd);
 	if (!status) {
@@ -104,8 +99,7 @@ static void tell_start(struct rnic_ep *ep, int status)
 		l->status.ord = ep->agreed.ord;
 		l->status.flags = find_flags(&ep->agreed);
 	}
-	if (!ep->stays)
-		tell_user(l);
+	tell_user(l);
 	spin_unlock_bh(&l->lock);
 }
 
@@ -132,9 +126,8 @@ static void tell_over(struct rnic_ep *ep)
 	spin_lock_bh(&l->lock);
 	if (l->status.state < MPA_STREAM_ESTABLISHED)
 		set_status(l, ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED,
-			   ep->stays ? -l->status.error : -ECONNABORTED);
+			   ep->stays ? 0 : -ECONNABORTED);
 	tell_user(l);
-	l->lent = false;
 	had = l->ep;
 	l->ep = NULL;
 	spin_unlock_bh(&l->lock);
@@ -160,20 +153,18 @@ static int begin_stream(struct lend *l, struct rnic_dev *dev, const struct rnic_
 	memset(&l->status, 0, sizeof(l->status));
 	l->status.state = MPA_STREAM_STARTING;
 	l->news = false;
-	l->lent = true;
 	spin_unlock_bh(&l->lock);
 	ep = rnic_lent_start(dev, l->u, start);
 	if (IS_ERR(ep)) {
 		spin_lock_bh(&l->lock);
 		l->status.state = MPA_STREAM_PLAIN;
-		l->lent = false;
 		spin_unlock_bh(&l->lock);
 		rnic_ulp_give_back(l->u);
 		return PTR_ERR(ep);
 	}
-	/* It may be over already, or have failed and linger: then close() has to find it. */
+	/* Unless it is over already */
 	spin_lock_bh(&l->lock);
-	if (l->lent)
+	if (l->status.state < MPA_STREAM_REJECTED)
 		swap(l->ep, ep);
 	spin_unlock_bh(&l->lock);
 	if (ep)
@@ -184,14 +175,10 @@ static int begin_stream(struct lend *l, struct rnic_dev *dev, const struct rnic_
 static int take_and_begin(struct lend *l, struct rnic_dev *dev, const struct rnic_lent_start *start,
 			  void (*event)(void *context), void *context)
 {
-	bool lent;
 	int ret;
 
 	lockdep_assert_held(&l->calls);
-	spin_lock_bh(&l->lock);
-	lent = l->lent;
-	spin_unlock_bh(&l->lock);
-	ret = lent ? -EBUSY : rnic_ulp_take(l->u);
+	ret = rnic_ulp_take(l->u);
 	if (ret) {
 		rnic_qp_rem_ref(start->ibqp);
 		return ret;
