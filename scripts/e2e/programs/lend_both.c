@@ -201,6 +201,7 @@ static void data(void)
 		from = i % 2 ? &l.p.b : &l.p.a;
 		to = i % 2 ? &l.p.a : &l.p.b;
 		n = sizes[i / 2];
+		printf("%zu bytes from %s\n", n, from->name);
 		list = sge(from, 0, n);
 		fill(from->mem, n, i);
 		post(from, 1, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &list, 1,

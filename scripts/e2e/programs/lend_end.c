@@ -80,24 +80,6 @@ static void destroyed_qp(void)
 	}
 }
 
-/* Everything that the program has made of the device goes at once. */
-static void closed_device(void)
-{
-	struct lent l;
-	int state;
-
-	for (state = 0; state < STATES; state++) {
-		reach_state(&l, state);
-		check(!close(l.p.a.id->verbs->cmd_fd), "close: %m");
-		l.p.a.id = NULL;
-		if (state == MPA_STREAM_STARTING || state == MPA_STREAM_REQUESTED)
-			wait_failure(l.a, ECONNABORTED);
-		else if (state == MPA_STREAM_ESTABLISHED)
-			wait_for(l.a, MPA_STREAM_CLOSED);
-		script_free(&l);
-	}
-}
-
 /* The queue pair is moved to ERR, as ibv_modify_qp() allows at any time. */
 static void failed_qp(void)
 {
@@ -305,7 +287,6 @@ const struct test lend_end_tests[] = {
 	{ "closed", closed },
 	{ "closed_with_linger", closed_with_linger },
 	{ "destroyed_qp", destroyed_qp },
-	{ "closed_device", closed_device },
 	{ "failed_qp", failed_qp },
 	{ "killed", killed },
 	{ "killed_socket_last", killed_socket_last },

@@ -38,8 +38,10 @@ static void fails(struct lent *l, int error)
 	wait_failure(l->a, error);
 	check(poll(&pfd, 1, WAIT_MS) == 1 && pfd.revents & POLLHUP, "no POLLHUP");
 	script_ended(l);
-	n = read(l->a, &c, 1);
-	check(!n || (n < 0 && errno != EBUSY), "read: %zd %m", n);
+	do {
+		n = read(l->a, &c, 1);
+	} while (n > 0);
+	check(!n || errno != EBUSY, "read: %m");
 	check(send(l->a, "x", 1, MSG_NOSIGNAL) < 0 && errno == EPIPE, "send: %m");
 	check(start_mpa(&l->p.a, l->a, MPA_RESPONDER, "") && errno == ENOTCONN, "again: %m");
 	script_free(l);

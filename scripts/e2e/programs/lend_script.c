@@ -36,10 +36,11 @@ size_t put_frame(uint8_t *to, const char *key, int flags, int rev, const void *p
 	return HEAD + len;
 }
 
-/* IRD 8, ORD 8, and the client-server model */
+/* IRD 8 and ORD 8. A Reply takes a Write as the RTR. */
 size_t put_enhanced(uint8_t *to, const char *key, int flags, const char *pd)
 {
-	uint8_t all[516] = { 0, 8, 0, 8 };
+	uint8_t rtr = strcmp(key, REPLY) ? 0 : 0x80;
+	uint8_t all[516] = { rtr, 8, rtr, 8 };
 
 	memcpy(all + 4, pd, strlen(pd));
 	return put_frame(to, key, flags | ENHANCED, 2, all, 4 + strlen(pd));

@@ -16,7 +16,7 @@ scenarios lend 40 "MPA on a program's own connection, a scripted peer" lend \
 	slow_frames reply_and_fpdu reply_fpdu_and_end reject_and_text reject_and_end \
 	long_private_data text_waits long_last
 scenarios lend 40 "the end of MPA on a program's own connection, in each state" lend \
-	closed closed_with_linger destroyed_qp closed_device failed_qp killed killed_socket_last \
+	closed closed_with_linger destroyed_qp failed_qp killed killed_socket_last \
 	peer_closed peer_reset peer_left connected_again
 scenarios lend 40 "calls for MPA on a program's own connection that are refused" lend \
 	bad_start bad_qp used_qp qp_for_two wrong_state bad_answer bad_option bad_socket \
@@ -129,8 +129,8 @@ scenario lend_shown 40 "rdma shows the queue pair of a program's own connection"
 lend_shown() {
 	hold kept established
 	rdma resource show qp -dd >"$WORK/qp.log"
-	grep -q 'link mpa0/1 .*state RTS .*open 1 closing 0' "$WORK/qp.log" || fail "mpa0"
-	grep -q 'link mpa1/1 .*state RTS .*open 1 closing 0' "$WORK/qp.log" || fail "mpa1"
+	grep -q 'link mpa0/.* state RTS .*comm lend_probe .*drv_open 1 drv_closing 0' "$WORK/qp.log" || fail "mpa0"
+	grep -q 'link mpa1/.* state RTS .*comm lend_probe .*drv_open 1 drv_closing 0' "$WORK/qp.log" || fail "mpa1"
 	resume
 }
 

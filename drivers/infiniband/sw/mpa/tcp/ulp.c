@@ -83,9 +83,12 @@ static int set_option(struct socket *sock, int level, int option, sockptr_t val,
 {
 	struct rnic_ulp *u = get_ulp(sock);
 
-	if (level != SOL_MPA)
-		return u->ops->setsockopt(sock, level, option, val, len);
-	return user->set(u, option, val, len);
+	if (level == SOL_MPA)
+		return user->set(u, option, val, len);
+	/* This one replaces our functions. */
+	if (level == SOL_IPV6 && option == IPV6_ADDRFORM)
+		return -EBUSY;
+	return u->ops->setsockopt(sock, level, option, val, len);
 }
 
 static int read_option(struct socket *sock, int level, int option, char __user *val,
@@ -226,7 +229,7 @@ void rnic_ulp_unregister(void)
  *
  * Context: process, socket not locked.
  * Return: 0; -EBUSY if the driver, or BPF, has it; -ENOTCONN if one side has closed; -ENOTEMPTY if
- * the program has not read all bytes; -EAGAIN if the send buffer is full.
+ * the program has not read all bytes.
  */
 int rnic_ulp_take(struct rnic_ulp *u)
 {
@@ -240,8 +243,6 @@ int rnic_ulp_take(struct rnic_ulp *u)
 		ret = -ENOTCONN;
 	else if (tcp_sk(sk)->rcv_nxt != tcp_sk(sk)->copied_seq)
 		ret = -ENOTEMPTY;
-	else if (!sk_stream_is_writeable(sk))
-		ret = -EAGAIN;
 	else
 		WRITE_ONCE(u->busy, true);
 	release_sock(sk);
@@ -279,10 +280,13 @@ void rnic_ulp_wake(struct rnic_ulp *u)
 }
 
 /**
- * rnic_ulp_send() - send bytes as the program would, and wait for room as it would
- * @u:		the program's connection, taken
+ * rnic_ulp_send() - send bytes as the program would, but without waiting
+ * @u:		the program's connection, taken; rnic_sock_borrow() found room in its send buffer
  * @buf:	the bytes
  * @len:	number of bytes
+ *
+ * The send buffer may grow by all of them, because a peer that does not read must not be able to
+ * stop a caller who has locks, and a part would be of no use.
  *
  * Context: process, socket not locked.
  * Return: number of bytes that TCP took, or -errno.
@@ -290,10 +294,19 @@ void rnic_ulp_wake(struct rnic_ulp *u)
 int rnic_ulp_send(struct rnic_ulp *u, void *buf, u32 len)
 {
 	struct kvec vec = { .iov_base = buf, .iov_len = len };
-	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT };
+	struct sock *sk = u->sk;
+	int ret, size;
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
-	return u->ops->sendmsg(u->sk->sk_socket, &msg, len);
+	lock_sock(sk);
+	size = sk->sk_sndbuf;
+	/* TCP counts the memory of the skbs. */
+	WRITE_ONCE(sk->sk_sndbuf, size + 4 * len);
+	ret = u->ops->sendmsg_locked(sk, &msg, len);
+	WRITE_ONCE(sk->sk_sndbuf, size);
+	release_sock(sk);
+	return ret;
 }
 
 /* The driver's side of a lent connection */
@@ -305,7 +318,8 @@ int rnic_ulp_send(struct rnic_ulp *u, void *buf, u32 len)
  * @event:	called for each event from now on; earlier events are lost
  *
  * Context: process, socket not locked.
- * Return: 0 or -errno.
+ * Return: 0; -EAGAIN if the send buffer has no room, or another -errno; @s is borrowed
+ * nevertheless if @s->lent.
  */
 int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn event)
 {
@@ -324,6 +338,8 @@ int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn
 	s->lent = true;
 	s->foreign = true;
 	rnic_sock_set_options(s);
+	if (!sk_stream_is_writeable(sk))
+		return -EAGAIN;
 	rnic_sock_hook(s, event);
 	return 0;
 }
@@ -339,6 +355,8 @@ void rnic_sock_keep(struct rnic_sock *s)
 	struct sock *sk = s->sock->sk;
 
 	lock_sock(sk);
+	/* A worker of ours must not wait for the peer as the program would have. */
+	sock_reset_flag(sk, SOCK_LINGER);
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_pointer(sk->sk_wq, &s->sock->wq);
 	sk_set_socket(sk, s->sock);
