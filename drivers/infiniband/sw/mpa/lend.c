@@ -26,6 +26,7 @@
  * @calls:	serializes the options that are set
  * @lock:	protects what follows
  * @ep:		the endpoint, with a reference, while the driver has the stream
+ * @over:	the driver does not have the stream any more
  * @news:	@status has changed since the program read it
  * @status:	what the program reads
  */
@@ -34,6 +35,7 @@ struct lend {
 	struct mutex calls; /* see above */
 	spinlock_t lock; /* see above */
 	struct rnic_ep *ep;
+	bool over;
 	bool news;
 	struct mpa_status status;
 };
@@ -76,16 +78,16 @@ static u8 find_flags(const struct mpa_agreed *a)
 	       (a->rx_markers ? MPA_STREAM_RX_MARKERS : 0);
 }
 
+/* The program learns of a failure when it has TCP again, or TCP is gone: tell_over(). */
 static void tell_start(struct rnic_ep *ep, int status)
 {
 	struct lend *l = ep->owner;
 
 	spin_lock_bh(&l->lock);
-	set_status(l, !status ? MPA_STREAM_ESTABLISHED :
-		   ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED, status);
 	if (ep->initiator && ep->rep.rev)
 		take_frame(l, &ep->rep, ep->peer_pd);
 	if (!status) {
+		set_status(l, MPA_STREAM_ESTABLISHED, 0);
 		l->status.ird = ep->agreed.ird;
 		l->status.ord = ep->agreed.ord;
 		l->status.flags = find_flags(&ep->agreed);
@@ -104,10 +106,7 @@ static void tell_close(struct rnic_ep *ep)
 	rnic_ulp_wake(l->u);
 }
 
-/*
- * A responder's startup may have ended before the program was told anything. Once @ep is NULL and
- * the lock free, the program's close() may free the struct.
- */
+/* Once @ep is NULL and the lock free, the program's close() may free the struct. */
 static void tell_over(struct rnic_ep *ep)
 {
 	struct lend *l = ep->owner;
@@ -116,11 +115,11 @@ static void tell_over(struct rnic_ep *ep)
 	rnic_ulp_give_back(l->u);
 	spin_lock_bh(&l->lock);
 	if (l->status.state < MPA_STREAM_ESTABLISHED)
-		set_status(l, ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED,
-			   ep->stays ? 0 : -ECONNABORTED);
+		set_status(l, ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED, ep->status);
 	rnic_ulp_wake(l->u);
 	had = l->ep;
 	l->ep = NULL;
+	l->over = true;
 	spin_unlock_bh(&l->lock);
 	/* The caller has a reference, too. */
 	if (had)
@@ -144,12 +143,23 @@ static void *copy_bytes(u64 from, u32 len, u32 max)
 	return len ? memdup_user(u64_to_user_ptr(from), len) : NULL;
 }
 
+static bool has_endpoint(struct lend *l)
+{
+	bool ret;
+
+	spin_lock_bh(&l->lock);
+	ret = l->ep;
+	spin_unlock_bh(&l->lock);
+	return ret;
+}
+
 static int begin_stream(struct lend *l, struct rnic_dev *dev, const struct rnic_lent_start *start)
 {
 	struct rnic_ep *ep;
 	int ret;
 
-	ret = rnic_ulp_take(l->u);
+	/* tell_over() may have given the stream back already. */
+	ret = has_endpoint(l) ? -EBUSY : rnic_ulp_take(l->u);
 	if (ret) {
 		rnic_qp_rem_ref(start->ibqp);
 		return ret;
@@ -157,6 +167,7 @@ static int begin_stream(struct lend *l, struct rnic_dev *dev, const struct rnic_
 	spin_lock_bh(&l->lock);
 	memset(&l->status, 0, sizeof(l->status));
 	l->status.state = MPA_STREAM_STARTING;
+	l->over = false;
 	l->news = false;
 	spin_unlock_bh(&l->lock);
 	ep = rnic_lent_start(dev, l->u, start);
@@ -168,7 +179,7 @@ static int begin_stream(struct lend *l, struct rnic_dev *dev, const struct rnic_
 		return PTR_ERR(ep);
 	}
 	spin_lock_bh(&l->lock);
-	if (l->status.state < MPA_STREAM_REJECTED)
+	if (!l->over)
 		swap(l->ep, ep);
 	spin_unlock_bh(&l->lock);
 	if (ep)
