@@ -136,6 +136,12 @@ static void make_addr(struct sockaddr_storage *ss, int to)
 	v6->sin6_port = htons(to);
 }
 
+/* The server's address and the port of this test */
+void probe_address(struct sockaddr_storage *ss)
+{
+	make_addr(ss, port);
+}
+
 static void set_tos(struct rdma_cm_id *id, uint8_t tos)
 {
 	check(!tos || !rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)),

@@ -93,6 +93,7 @@ void pair_open(struct pair *p, const struct options *opt);
 void pair_close(struct pair *p);
 void pair_free(struct pair *p);
 int probe_port(void);
+void probe_address(struct sockaddr_storage *ss);
 void probe_server(const char *address, int port);
 double now(void);
 void wait_until_told(const char *where);

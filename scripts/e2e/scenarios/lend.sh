@@ -2,18 +2,154 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # MPA on TCP connections that programs use already.
 
+# lend TEST [OPTION...]: runs a test of lend_probe
 lend() {
 	new_port
-	run "lend_$1" a "$BIN/lend_probe" -p "$PORT" "$@"
+	run "lend_$1" a "$BIN/lend_probe" -p "$PORT" "${@:2}" "$1"
 }
 
 scenarios lend 40 "MPA on a program's own connection" lend \
-	accepted closed_at_once rejected unread
+	accepted closed_at_once rejected rejected_and_closed rejected_at_once unread \
+	request_first data small_buffers depths epoll_edges blocked_reader
+scenarios lend 40 "MPA on a program's own connection, a scripted peer" lend \
+	early_fpdu early_bytes text_not_request text_not_reply request_not_reply bad_reply \
+	slow_frames reply_and_fpdu reply_fpdu_and_end reject_and_text reject_and_end \
+	long_private_data text_waits long_last
+scenarios lend 40 "the end of MPA on a program's own connection, in each state" lend \
+	closed closed_with_linger destroyed_qp failed_qp killed killed_socket_last \
+	peer_closed peer_reset peer_left connected_again
+scenarios lend 40 "calls for MPA on a program's own connection that are refused" lend \
+	bad_start bad_qp used_qp qp_for_two wrong_state bad_answer bad_option bad_socket \
+	tls:tls loopback busy addrform
+
+# setting_of_both NAME VALUE
+setting_of_both() {
+	local dev
+	dirty
+	for dev in mpa0 mpa1; do
+		echo "$2" >"/sys/class/infiniband/$dev/mpa/$1"
+	done
+}
+
+# lend_in_time TEST: the time-outs are short
+lend_in_time() {
+	setting_of_both startup_timeout_ms $((150 * SLOW))
+	setting_of_both accept_timeout_ms $((150 * SLOW))
+	lend "$1"
+}
+scenarios lend 40 "MPA on a program's own connection: time-outs" lend_in_time \
+	both_wait no_answer no_reply no_request half_request
+
+scenario lend_both_initiate 40 "both programs start MPA as the initiator"
+lend_both_initiate() {
+	dirty
+	modprobe sch_netem
+	tc -n a qdisc add dev va root netem delay 100ms
+	tc -n b qdisc add dev vb root netem delay 100ms
+	lend both_initiate
+}
+
+scenario lend_ipv6 40 "MPA on a program's own connection, over IPv6"
+lend_ipv6() {
+	lend accepted -s "$B6"
+	lend rejected -s "$B6"
+	lend closed -s "$B6"
+}
+
+# A socket that takes both, as most servers have
+scenario lend_mapped 40 "MPA on a program's own IPv6 socket with an IPv4 connection"
+lend_mapped() {
+	lend accepted -s "::ffff:$B4"
+	lend data -s "::ffff:$B4"
+}
+
+scenario lend_flags 40 "MPA on a program's own connection: MPA_STREAM_ flags follow the settings"
+lend_flags() {
+	dirty
+	FLAGS_A=1 FLAGS_B=1 lend flags
+	echo 1 >/sys/class/infiniband/mpa0/mpa/markers
+	FLAGS_A=5 FLAGS_B=3 lend flags
+	setting_of_both crc off
+	FLAGS_A=4 FLAGS_B=2 lend flags
+	echo 1 >/sys/class/infiniband/mpa1/mpa/markers
+	FLAGS_A=6 FLAGS_B=6 lend flags
+	lend data
+	setting_of_both markers 0
+	FLAGS_A=0 FLAGS_B=0 lend flags
+	lend data
+}
+
+scenario lend_lossy 60 "one packet in ten is lost while programs start MPA again and again"
+lend_lossy() {
+	local before resent
+	dirty
+	modprobe sch_netem
+	before=$(($(resent a) + $(resent b)))
+	tc -n a qdisc add dev va root netem loss 10%
+	tc -n b qdisc add dev vb root netem loss 10%
+	lend rejected
+	resent=$(($(resent a) + $(resent b) - before))
+	[ "$resent" -ge 5 ] || fail "$resent segments sent again, expected at least 5"
+}
+
+# hold TEST STATE: runs it to that state, where it waits for resume
+hold() {
+	new_port
+	start held a "$BIN/lend_probe" -p "$PORT" "$1"
+	wait_for 10 grep -qx "$2" "$WORK/held.log"
+}
+
+resume() {
+	kill -USR1 "${PIDS[held]}"
+	reap held
+}
+
+# lend_without_device TEST STATE DEVICE: the device is deleted
+lend_without_device() {
+	dirty
+	hold "$1" "$2"
+	link_delete "$3"
+	resume
+}
+scenario lend_device_established 40 "a device is deleted under MPA on a program's own connection" \
+	-- lend_without_device held established mpa0
+scenario lend_device_starting 40 "a device is deleted while a program waits for a Request" \
+	-- lend_without_device held_starting starting mpa1
+scenario lend_device_requested 40 "a device is deleted while a program has to answer" \
+	-- lend_without_device held_requested requested mpa1
+
+scenario lend_killed_by_ss 40 "ss -K ends MPA on a program's own connection"
+lend_killed_by_ss() {
+	hold held established
+	a ss -K dport = "$PORT"
+	resume
+}
+
+scenario lend_shown 40 "rdma shows the queue pair of a program's own connection"
+lend_shown() {
+	hold kept established
+	rdma resource show qp -dd >"$WORK/qp.log"
+	grep -q 'link mpa0/.* state RTS .*comm lend_probe .*drv_open 1 drv_closing 0' "$WORK/qp.log" || fail "mpa0"
+	grep -q 'link mpa1/.* state RTS .*comm lend_probe .*drv_open 1 drv_closing 0' "$WORK/qp.log" || fail "mpa1"
+	resume
+}
+
+scenario lend_no_unload 40 "the module cannot be unloaded while a program has the protocol" newer
+lend_no_unload() {
+	dirty
+	hold held established
+	must_fail "in use" rmmod "$MODULE_NAME"
+	topo_down
+	# The program has not closed its sockets.
+	must_fail "in use" rmmod "$MODULE_NAME"
+	resume
+	wait_for 10 rmmod "$MODULE_NAME"
+}
 
 scenario lend_kernel 60 "a kernel consumer makes an MPA stream of its connection" newer
 lend_kernel() { memprobe lend; }
 
-scenario lend_lingers 60 "SO_LINGER of the program does not hold the driver back" lend newer
+scenario lend_lingers 60 "SO_LINGER of the program does not hold the driver back" newer
 lend_lingers() {
 	dirty
 	modprobe sch_netem

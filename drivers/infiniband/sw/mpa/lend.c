@@ -23,6 +23,7 @@
  * @calls:	serializes starts and answers
  * @lock:	protects what follows
  * @ep:		the endpoint, with a reference, while the driver has the stream
+ * @over:	the driver does not have the stream any more
  * @news:	@status has changed since the user read it
  * @status:	what the user reads
  * @event:	called for news, with @lock held, or NULL
@@ -33,6 +34,7 @@ struct lend {
 	struct mutex calls; /* see above */
 	spinlock_t lock; /* see above */
 	struct rnic_ep *ep;
+	bool over;
 	bool news;
 	struct mpa_status status;
 	void (*event)(void *context);
@@ -85,21 +87,21 @@ static u8 find_flags(const struct mpa_agreed *a)
 	       (a->rx_markers ? MPA_STREAM_RX_MARKERS : 0);
 }
 
+/* The user learns of a failure when it has TCP again, or TCP is gone: tell_over(). */
 static void tell_start(struct rnic_ep *ep, int status)
 {
 	struct lend *l = ep->owner;
 
 	spin_lock_bh(&l->lock);
-	set_status(l, !status ? MPA_STREAM_ESTABLISHED :
-		   ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED, status);
 	if (ep->initiator && ep->rep.rev)
 		take_frame(l, &ep->rep, ep->peer_pd);
 	if (!status) {
+		set_status(l, MPA_STREAM_ESTABLISHED, 0);
 		l->status.ird = ep->agreed.ird;
 		l->status.ord = ep->agreed.ord;
 		l->status.flags = find_flags(&ep->agreed);
+		tell_user(l);
 	}
-	tell_user(l);
 	spin_unlock_bh(&l->lock);
 }
 
@@ -113,10 +115,7 @@ static void tell_close(struct rnic_ep *ep)
 	spin_unlock_bh(&l->lock);
 }
 
-/*
- * A responder's startup may have ended before the user was told anything. Once @ep is NULL and the
- * lock free, the user's close() may free the struct.
- */
+/* Once @ep is NULL and the lock free, the user's close() may free the struct. */
 static void tell_over(struct rnic_ep *ep)
 {
 	struct lend *l = ep->owner;
@@ -125,11 +124,11 @@ static void tell_over(struct rnic_ep *ep)
 	rnic_ulp_give_back(l->u);
 	spin_lock_bh(&l->lock);
 	if (l->status.state < MPA_STREAM_ESTABLISHED)
-		set_status(l, ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED,
-			   ep->stays ? 0 : -ECONNABORTED);
+		set_status(l, ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED, ep->status);
 	tell_user(l);
 	had = l->ep;
 	l->ep = NULL;
+	l->over = true;
 	spin_unlock_bh(&l->lock);
 	/* The caller has a reference, too. */
 	if (had)
@@ -152,6 +151,7 @@ static int begin_stream(struct lend *l, struct rnic_dev *dev, const struct rnic_
 	spin_lock_bh(&l->lock);
 	memset(&l->status, 0, sizeof(l->status));
 	l->status.state = MPA_STREAM_STARTING;
+	l->over = false;
 	l->news = false;
 	spin_unlock_bh(&l->lock);
 	ep = rnic_lent_start(dev, l->u, start);
@@ -162,14 +162,23 @@ static int begin_stream(struct lend *l, struct rnic_dev *dev, const struct rnic_
 		rnic_ulp_give_back(l->u);
 		return PTR_ERR(ep);
 	}
-	/* Unless it is over already */
 	spin_lock_bh(&l->lock);
-	if (l->status.state < MPA_STREAM_REJECTED)
+	if (!l->over)
 		swap(l->ep, ep);
 	spin_unlock_bh(&l->lock);
 	if (ep)
 		rnic_ep_put(ep);
 	return 0;
+}
+
+static bool has_endpoint(struct lend *l)
+{
+	bool ret;
+
+	spin_lock_bh(&l->lock);
+	ret = l->ep;
+	spin_unlock_bh(&l->lock);
+	return ret;
 }
 
 static int take_and_begin(struct lend *l, struct rnic_dev *dev, const struct rnic_lent_start *start,
@@ -178,7 +187,8 @@ static int take_and_begin(struct lend *l, struct rnic_dev *dev, const struct rni
 	int ret;
 
 	lockdep_assert_held(&l->calls);
-	ret = rnic_ulp_take(l->u);
+	/* tell_over() may have given the stream back already. */
+	ret = has_endpoint(l) ? -EBUSY : rnic_ulp_take(l->u);
 	if (ret) {
 		rnic_qp_rem_ref(start->ibqp);
 		return ret;
@@ -357,7 +367,7 @@ bool rnic_lend_close(struct rnic_ulp *u)
 }
 
 /**
- * rnic_lend_free() - TCP frees the socket
+ * rnic_lend_free() - the connection does not have the protocol any more
  * @u:	the connection
  *
  * Context: any.

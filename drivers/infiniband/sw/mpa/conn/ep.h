@@ -48,6 +48,7 @@ struct rnic_ep_ops {
  * @ops:	its consumer
  * @owner:	for @ops of a lent connection
  * @stays:	TCP stays, because the startup ended by a reject: on a lent connection
+ * @status:	status of the startup's last event, for @ops->over
  * @cm_id:	receives events, with a reference; NULL before and after
  * @listener:	a responder's, with a reference, until accepted or over
  * @id:		request id known to iw_cm until accepted or rejected, else 0
@@ -77,6 +78,7 @@ struct rnic_ep {
 	const struct rnic_ep_ops *ops;
 	void *owner;
 	bool stays;
+	int status;
 	struct iw_cm_id *cm_id;
 	struct rnic_listener *listener;
 	u32 id;

@@ -349,8 +349,10 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 		return ret;
 	}
-	if (ep->state < MPA_OPERATING)
+	if (ep->state < MPA_OPERATING) {
 		count_event(ep, event);
+		ep->status = status;
+	}
 	/* A lent connection is not closed after a reject (NEG-24, NEG-28). */
 	next = step->next == MPA_LINGER && ep->stays ? MPA_DONE : step->next;
 	trace_rnic_state(&ep->dev->ibdev, ep->conn.qp ? &ep->conn.qp->ibqp : NULL,

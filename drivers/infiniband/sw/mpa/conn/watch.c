@@ -76,8 +76,10 @@ static enum mpa_event handle_reply(struct rnic_ep *ep, int *status)
  */
 enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status)
 {
-	*status = -ECONNRESET;
-	if (rnic_sock_unread(&ep->conn.s))
+	bool unread = rnic_sock_unread(&ep->conn.s);
+
+	*status = unread ? -EPROTO : -ECONNRESET;
+	if (unread)
 		return MPA_ON_BYTES;
 	return rnic_sock_peer_closed(&ep->conn.s) ? MPA_ON_CLOSED : MPA_ON_NOTHING;
 }

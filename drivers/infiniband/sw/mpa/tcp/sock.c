@@ -441,6 +441,14 @@ void rnic_sock_set_options(struct rnic_sock *s)
 {
 	struct sock *sk = s->sock->sk;
 
+	lock_sock(sk);
+	s->was.rcvbuf = sk->sk_rcvbuf;
+	if (s->was.rcvbuf < RCVBUF_MIN) {
+		WRITE_ONCE(sk->sk_rcvbuf, RCVBUF_MIN);
+		WRITE_ONCE(tcp_sk(sk)->window_clamp,
+			   max_t(u32, tcp_sk(sk)->window_clamp, tcp_full_space(sk)));
+	}
+	release_sock(sk);
 	s->was.allocation = sk->sk_allocation;
 	s->was.notsent_lowat = READ_ONCE(tcp_sk(sk)->notsent_lowat);
 	s->was.nonagle = tcp_sk(sk)->nonagle;
@@ -460,6 +468,8 @@ void rnic_sock_restore_options(struct rnic_sock *s)
 	struct sock *sk = s->sock->sk;
 
 	lock_sock(sk);
+	if (sk->sk_rcvbuf == RCVBUF_MIN)
+		WRITE_ONCE(sk->sk_rcvbuf, s->was.rcvbuf);
 	sk->sk_allocation = s->was.allocation;
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, s->was.notsent_lowat);
 	tcp_sk(sk)->nonagle = s->was.nonagle;

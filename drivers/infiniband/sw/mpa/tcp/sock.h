@@ -59,6 +59,7 @@ struct rnic_sock {
 	bool foreign;
 	struct {
 		gfp_t allocation;
+		int rcvbuf;
 		u32 notsent_lowat;
 		u8 nonagle;
 		bool urginline;

@@ -170,7 +170,7 @@ static inline bool rnic_sock_all_acked(const struct rnic_sock *s)
  * @s:	socket, locked
  *
  * TCP processes acknowledgments under the socket lock, so none is missed between the test and
- * setting SOCK_NOSPACE.
+ * setting SOCK_NOSPACE. TCP looks for that in the struct socket of the program, if it has one.
  *
  * Return: true if there is room; otherwise RNIC_SOCK_SPACE will report it.
  */
@@ -180,7 +180,7 @@ static inline bool rnic_sock_room(const struct rnic_sock *s)
 
 	if (sk_stream_memory_free(sk))
 		return true;
-	set_bit(SOCK_NOSPACE, &s->sock->flags);
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	return false;
 }
 

@@ -7,9 +7,9 @@
  * those, unless the driver has the stream (rnic_ulp.busy). Then the program can neither read nor
  * write.
  *
- * Lifetime. struct rnic_ulp is freed when TCP destroys the socket. TCP does not do that before the
- * program has closed it, or the driver if it kept the connection. Each struct socket with our
- * functions has a reference to the module, and TCP has one for each socket with the protocol.
+ * Lifetime. struct rnic_ulp is freed when the program closes its last descriptor (drop_ulp()), also
+ * if the driver keeps the connection. Each struct socket with our functions has a reference to the
+ * module, and TCP has one for each socket with the protocol.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -85,8 +85,9 @@ static int set_option(struct socket *sock, int level, int option, sockptr_t val,
 
 	if (level == SOL_MPA)
 		return user->set(u, option, val, len);
-	/* In repair mode, what the driver sends would go nowhere. */
-	if (level == SOL_TCP && option == TCP_REPAIR && READ_ONCE(u->busy))
+	/* The first replaces our functions. In repair mode, what the driver sends goes nowhere. */
+	if ((level == SOL_IPV6 && option == IPV6_ADDRFORM) ||
+	    (level == SOL_TCP && option == TCP_REPAIR && READ_ONCE(u->busy)))
 		return -EBUSY;
 	return u->ops->setsockopt(sock, level, option, val, len);
 }
@@ -114,17 +115,54 @@ static __poll_t poll_socket(struct file *file, struct socket *sock, struct poll_
 	return READ_ONCE(u->busy) ? user->poll(u) : seen | user->poll(u);
 }
 
-/* The program's last descriptor is closed. The caller drops the reference of our functions. */
+static void release_ulp(struct sock *sk)
+{
+	struct rnic_ulp *u = rcu_dereference_raw(inet_csk(sk)->icsk_ulp_data);
+
+	user->release(u);
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
+	kfree(u);
+}
+
+static struct tcp_ulp_ops mpa_ulp;
+
+/*
+ * As TCP does when it destroys the socket. That may be minutes after the program has closed it,
+ * and the module could not be unloaded meanwhile.
+ */
+static void drop_ulp(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+
+	lock_sock(sk);
+	if (icsk->icsk_ulp_ops == &mpa_ulp) {
+		release_ulp(sk);
+		icsk->icsk_ulp_ops = NULL;
+		module_put(THIS_MODULE);
+	}
+	release_sock(sk);
+}
+
+/*
+ * The program's last descriptor is closed. The driver may have closed the connection by the time
+ * that it is asked to keep it. The caller drops the reference of our functions.
+ */
 static int release_socket(struct socket *sock)
 {
 	struct rnic_ulp *u = get_ulp(sock);
 	const struct proto_ops *ops = u->ops;
+	struct sock *sk = sock->sk;
 	int ret = 0;
 
-	if (user->close(u))
+	sock_hold(sk);
+	if (user->close(u)) {
 		sock->sk = NULL;
-	else
+		drop_ulp(sk);
+	} else {
+		drop_ulp(sk);
 		ret = ops->release(sock);
+	}
+	sock_put(sk);
 	module_put(ops->owner);
 	return ret;
 }
@@ -196,15 +234,6 @@ static int init_ulp(struct sock *sk)
 	return 0;
 }
 
-static void release_ulp(struct sock *sk)
-{
-	struct rnic_ulp *u = rcu_dereference_raw(inet_csk(sk)->icsk_ulp_data);
-
-	user->release(u);
-	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
-	kfree(u);
-}
-
 static struct tcp_ulp_ops mpa_ulp = {
 	.name		= MPA_ULP,
 	.owner		= THIS_MODULE,
@@ -260,7 +289,7 @@ struct rnic_ulp *rnic_ulp_get(struct socket *sock)
  *
  * Context: process, socket not locked.
  * Return: 0; -EBUSY if the driver, or BPF, has it, or it is in repair mode; -ENOTCONN if one side
- * has closed; -ENOTEMPTY if the program has not read all bytes; -EAGAIN if the send buffer is full.
+ * has closed; -ENOTEMPTY if the program has not read all bytes.
  */
 int rnic_ulp_take(struct rnic_ulp *u)
 {
@@ -274,8 +303,6 @@ int rnic_ulp_take(struct rnic_ulp *u)
 		ret = -ENOTCONN;
 	else if (tcp_sk(sk)->rcv_nxt != tcp_sk(sk)->copied_seq)
 		ret = -ENOTEMPTY;
-	else if (!sk_stream_is_writeable(sk))
-		ret = -EAGAIN;
 	else
 		WRITE_ONCE(u->busy, true);
 	release_sock(sk);
@@ -313,10 +340,13 @@ void rnic_ulp_wake(struct rnic_ulp *u)
 }
 
 /**
- * rnic_ulp_send() - send bytes as the program would, and wait for room as it would
- * @u:		the program's connection, taken
+ * rnic_ulp_send() - send bytes as the program would, but without waiting
+ * @u:		the program's connection, taken; rnic_sock_borrow() found room in its send buffer
  * @buf:	the bytes
  * @len:	number of bytes
+ *
+ * The send buffer may grow by all of them, because a peer that does not read must not be able to
+ * stop a caller who has locks, and a part would be of no use.
  *
  * Context: process, socket not locked.
  * Return: number of bytes that TCP took, or -errno.
@@ -324,10 +354,19 @@ void rnic_ulp_wake(struct rnic_ulp *u)
 int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len)
 {
 	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
-	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT };
+	struct sock *sk = u->sk;
+	int ret, size;
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
-	return u->ops->sendmsg(u->sk->sk_socket, &msg, len);
+	lock_sock(sk);
+	size = sk->sk_sndbuf;
+	/* TCP counts the memory of the skbs. */
+	WRITE_ONCE(sk->sk_sndbuf, size + 4 * len);
+	ret = u->ops->sendmsg_locked(sk, &msg, len);
+	WRITE_ONCE(sk->sk_sndbuf, size);
+	release_sock(sk);
+	return ret;
 }
 
 /* The driver's side of a lent connection */
@@ -339,7 +378,8 @@ int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len)
  * @event:	called for each event from now on; earlier events are lost
  *
  * Context: process, socket not locked.
- * Return: 0 or -errno.
+ * Return: 0; -EAGAIN if the send buffer has no room, or another -errno; @s is borrowed
+ * nevertheless if @s->lent.
  */
 int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn event)
 {
@@ -358,6 +398,8 @@ int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn
 	s->lent = true;
 	s->foreign = true;
 	rnic_sock_set_options(s);
+	if (!sk_stream_is_writeable(sk))
+		return -EAGAIN;
 	rnic_sock_hook(s, event);
 	return 0;
 }
@@ -373,6 +415,8 @@ void rnic_sock_keep(struct rnic_sock *s)
 	struct sock *sk = s->sock->sk;
 
 	lock_sock(sk);
+	/* A worker of ours must not wait for the peer as the program would have. */
+	sock_reset_flag(sk, SOCK_LINGER);
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_pointer(sk->sk_wq, &s->sock->wq);
 	sk_set_socket(sk, s->sock);
