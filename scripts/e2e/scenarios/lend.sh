@@ -14,7 +14,7 @@ scenarios lend 40 "MPA on a program's own connection" lend \
 scenarios lend 40 "MPA on a program's own connection, a scripted peer" lend \
 	early_fpdu early_bytes text_not_request text_not_reply request_not_reply bad_reply \
 	slow_frames reply_and_fpdu reply_fpdu_and_end reject_and_text reject_and_end \
-	long_private_data text_waits long_last
+	long_private_data text_waits long_last last_behind_text
 scenarios lend 40 "the end of MPA on a program's own connection, in each state" lend \
 	closed closed_with_linger destroyed_qp failed_qp killed killed_socket_last \
 	peer_closed peer_reset peer_left connected_again

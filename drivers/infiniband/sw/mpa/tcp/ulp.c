@@ -312,14 +312,18 @@ int rnic_ulp_send(struct rnic_ulp *u, void *buf, u32 len)
 	struct kvec vec = { .iov_base = buf, .iov_len = len };
 	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT };
 	struct sock *sk = u->sk;
+	u32 lowat;
 	int ret, size;
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	lock_sock(sk);
 	size = sk->sk_sndbuf;
+	lowat = tcp_sk(sk)->notsent_lowat;
 	/* TCP counts the memory of the skbs. */
-	WRITE_ONCE(sk->sk_sndbuf, size + 4 * len);
+	WRITE_ONCE(sk->sk_sndbuf, max_t(int, size, sk->sk_wmem_queued + 4 * len));
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, UINT_MAX);
 	ret = u->ops->sendmsg_locked(sk, &msg, len);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, lowat);
 	WRITE_ONCE(sk->sk_sndbuf, size);
 	release_sock(sk);
 	return ret;
