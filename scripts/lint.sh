@@ -63,19 +63,23 @@ checkpatch() {
 functions=MACRO_WITH_FLOW_CONTROL,MACRO_ARG_PRECEDENCE
 # A header of tracepoints is written in macros of its own.
 traces=COMPLEX_MACRO,TRAILING_SEMICOLON,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT
+# A protocol replaces some of a socket's functions, in a copy that it fills in.
+copies=CONST_STRUCT
 
 run_checkpatch() {
-	local kernel compat trace user
+	local kernel compat trace user ulp
 	step "checkpatch"
 	mapfile -t kernel < <(files 'drivers/*.[ch]' 'include/*.[ch]' 'kunit/*.[ch]' |
-		grep -v -e '^kunit/user/' -e '^include/compat/' -e '/trace\.h$')
+		grep -v -e '^kunit/user/' -e '^include/compat/' -e '/trace\.h$' -e '/ulp\.c$')
 	mapfile -t trace < <(files 'drivers/*/trace.h')
+	mapfile -t ulp < <(files 'drivers/*/ulp.c')
 	mapfile -t compat < <(files 'include/compat/*.h')
-	mapfile -t user < <(files 'kunit/user/*.[ch]' 'scripts/*.[ch]')
+	mapfile -t user < <(files 'kunit/user/*.[ch]' 'scripts/*.[ch]' 'Documentation/examples/*.c')
 	{
 		checkpatch '' "${kernel[@]}"
 		checkpatch "$functions" "${compat[@]}"
 		checkpatch "$traces" "${trace[@]}"
+		checkpatch "$copies" "${ulp[@]}"
 		checkpatch "$user_space" "${user[@]}"
 	} > "$OUT/checkpatch"
 	rm -f .checkpatch-camelcase.* # checkpatch leaves that in the current folder

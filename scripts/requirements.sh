@@ -19,7 +19,7 @@ FIXES=Documentation/upstream/fixes.rst
 # group:numbers of its rows:MUSTs among them:MUSTs that cannot apply to a driver over sockets:
 # MUSTs that are open
 GROUPS_OF_ROWS='FRM:1-18:13:0:0 MRK:1-24:18:0:0 CRC:1-24:17:0:0 SEG:1-27:6:0:0 RCV:1-32:16:0:0
-	NEG:1-46:28:2:0 P2P:1-65:40:0:0 CONN:1-28:4:0:0 ERR:1-24:10:0:0 SEC:1-19:4:1:0
+	NEG:1-46:28:0:0 P2P:1-65:40:0:0 CONN:1-28:4:0:0 ERR:1-24:10:0:0 SEC:1-19:4:1:0
 	SCTP:1-16:10:0:0 DUAL:1-13:1:0:0 HIST:1-28:0:0:0 GAP:1-26:0:0:0
 	DDP:1-130:101:6:2 RDMAP:1-200:115:10:0
 	RSEC:1-7+10-23+25-40+45-49+55-60:25:3:1'

@@ -14,7 +14,7 @@ WHO=${WHO:-mpa siw}
 # shellcheck source=scripts/bench/lib.sh
 . "$TOP/scripts/bench/lib.sh"
 
-COUNT_ROWS=${COUNT_ROWS:-send_bw:64:200:2200 send_bw:4096:200:2200 send_bw:65536:100:700
+COUNT_ROWS=${COUNT_ROWS:-send_bw:64:200:6200 send_bw:4096:200:2200 send_bw:65536:100:700
 	read_bw:65536:100:700 send_lat:64:100:2000 read_lat:64:100:2000}
 CABLE=${CABLE:-veth}
 OUT=${OUT:-$TOP/bench}

@@ -66,11 +66,13 @@ tools_contents() {
 	diff <(files_below "$OUT/tools" | grep -v '/usr/share/doc/') - <<-EXPECTED
 		./lib/systemd/system/rdma-mpa@.service
 		./lib/udev/rules.d/76-rdma-mpa.rules
+		./usr/include/rdma/rdma_mpa.h
 		./usr/lib/rdma-mpa/link.sh
 	EXPECTED
 	[ -d "$OUT/tools/etc/rdma-mpa" ]
 	find "$OUT/tools/usr/share/doc" -name 'settings.rst*' | grep .
 	find "$OUT/tools/usr/share/doc" -name 'packages.rst*' | grep .
+	find "$OUT/tools/usr/share/doc" -name 'stream.c*' | grep .
 }
 
 # dkms_build RELEASE KDIR: builds from the package's files in /usr/src. Nothing is installed.
@@ -182,7 +184,7 @@ test_packages() {
 	attempt "lintian has nothing to say" lint_packages
 	attempt "they can be unpacked" unpack
 	attempt "rdma-mpa-dkms: what a build needs, and no more" dkms_contents
-	attempt "rdma-mpa-tools: the unit, the rule, the documents" tools_contents
+	attempt "rdma-mpa-tools: the unit, the rule, the header, the documents" tools_contents
 	attempt "DKMS builds the module from it" dkms_builds
 	attempt "DKMS passes over a kernel before 6.1" dkms_older
 	attempt "DKMS passes over a kernel that is configured without what we need" dkms_without

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause */
 /*
- * An MPA stream on a TCP connection that a program already uses (RFC 5044 section 7.1.5):
+ * An MPA stream on a TCP connection that a program already uses (RFC 5044 section 7.1.5).
+ * Documentation/streams.rst explains all of it.
  *
  *	setsockopt(fd, IPPROTO_TCP, TCP_ULP, MPA_ULP, sizeof(MPA_ULP) - 1);
  *	setsockopt(fd, SOL_MPA, MPA_START, &start, sizeof(start));

@@ -415,6 +415,7 @@ static const struct {
 	{ "undrained", probe_undrained },
 	{ "limits", probe_limits },
 	{ "message", probe_message },
+	{ "lend", probe_lend },
 };
 
 static int run(void)

@@ -105,5 +105,6 @@ int probe_late(void);
 int probe_undrained(void);
 int probe_limits(void);
 int probe_message(void);
+int probe_lend(void);
 
 #endif

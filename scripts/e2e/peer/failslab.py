@@ -89,7 +89,7 @@ def startup():
         program.expect("freed")
         for at in sites("rnic_ep_publish"):
             asking_fails(at, 4, False)      # XArray tries twice, and from the first again
-        for at in sites("rnic_cm_request"):
+        for at in sites("report_request"):
             asking_fails(at, 1, True)
         assert not program.seen(), "the program was told"
     for at in sites("rnic_readq_init"):

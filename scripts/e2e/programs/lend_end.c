@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/prctl.h>
@@ -283,9 +284,29 @@ static void connected_again(void)
 	script_free(&l);
 }
 
+/*
+ * The program wants close() to wait for the peer, which gets nothing any more. The driver, which
+ * closes the connection in the end, must not wait.
+ */
+static void lingers(void)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 1000 };
+	struct lent l;
+
+	stream_open(&l);
+	echo(&l);
+	check(!setsockopt(l.a, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), "SO_LINGER: %m");
+	enter(&l.p.a);
+	check(!system("tc qdisc add dev va root netem loss 100%"), "tc");
+	close(l.a);
+	close(l.b);
+	lent_free(&l);
+}
+
 const struct test lend_end_tests[] = {
 	{ "closed", closed },
 	{ "closed_with_linger", closed_with_linger },
+	{ "lingers", lingers },
 	{ "destroyed_qp", destroyed_qp },
 	{ "failed_qp", failed_qp },
 	{ "killed", killed },

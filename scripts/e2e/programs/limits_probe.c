@@ -293,6 +293,21 @@ static void share(void)
 	wait_until_told("waiting");
 }
 
+/* Nothing is left for the user until the program is told. */
+static void share_later(void)
+{
+	struct ibv_context *verbs = open_device("mpa0");
+	int i;
+
+	for (i = 0; i < ENOUGH; i++) {
+		check(!ibv_alloc_pd(verbs), "got a protection domain");
+		check(errno == ENOMEM, "alloc_pd: %m");
+	}
+	alarm(0);	/* the scenario has a limit */
+	wait_until_told("waiting");
+	check(ibv_alloc_pd(verbs), "alloc_pd: %m");
+}
+
 static int number(const char *name)
 {
 	const char *text = getenv(name);
@@ -355,6 +370,7 @@ int main(int argc, char **argv)
 		{ "many_srqs", many_srqs },
 		{ "many_mrs", many_mrs },
 		{ "share", share },
+		{ "share_later", share_later },
 		{ "share_inherited", share_inherited },
 		{ "share_namespace", share_namespace },
 		{ NULL, NULL },

@@ -21,7 +21,7 @@ sites() {
 		/^[0-9a-f]+ <.*>:$/ { name = substr($2, 2, length($2) - 3) }
 		{ sub(/:/, "", $1) }
 		indirect { print $1, 0, name, "iw_cm" }
-		{ indirect = name == "rnic_cm_request" && /call +\*/ }
+		{ indirect = name == "report_request" && /call +\*/ }
 		!/R_X86_64_PLT32/ { next }
 		$3 ~ /^(k[mcz]alloc|__kmalloc|kmemdup|kmem_cache_alloc)/ ||
 		$3 ~ /^(__xa_alloc|__xa_insert|kernel_accept|sock_create_kern)/ {

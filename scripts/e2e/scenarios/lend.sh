@@ -164,3 +164,14 @@ lend_no_unload() {
 	resume
 	wait_for 10 rmmod "$MODULE_NAME"
 }
+
+scenario lend_kernel 60 "a kernel consumer makes an MPA stream of its connection" newer
+lend_kernel() { memprobe lend; }
+
+scenario lend_lingers 60 "SO_LINGER of the program does not hold the driver back" newer
+lend_lingers() {
+	dirty
+	modprobe sch_netem
+	lend lingers
+	link_delete mpa0 || fail "the device cannot be deleted"
+}

@@ -167,6 +167,48 @@ limits_shares() {
 	gives_back alice
 }
 
+waits_or_ended() { grep -q waiting "$WORK/$1.log" || not is_running "$1"; }
+
+# gets_none NAME COMMAND...: a program is refused, and waits
+gets_none() {
+	start "$1" a "${@:2}" "$BIN/limits_probe" share_later
+	wait_for 20 waits_or_ended "$1"
+	is_running "$1" || fail "$1: $(tail -n 1 "$WORK/$1.log")"
+}
+
+# gets_one NAME: now it is not refused
+gets_one() {
+	kill -USR1 "${PIDS[$1]}"
+	reap "$1"
+}
+
+# A kernel consumer leaves six protection domains. When the reserve is 4, users get two of them.
+scenario limits_reserve 60 "users leave a share to CAP_SYS_ADMIN and to kernel consumers" newer full
+limits_reserve() {
+	local set=/sys/class/infiniband/mpa0/mpa
+	local some="qps 4 srqs 2 mrs 32 cqs 3 pds 1 contexts 100"
+	dirty
+	echo 16384 >"$set/shares"	# which reserves 8, so the consumer takes some of these
+	insert "$KMOD/hoard.ko" left=6
+	trap 'rmmod hoard' EXIT
+	gets_none bob "${BOB[@]}"
+	echo 32768 >"$set/shares"
+	gets_one bob
+	takes alice "$some" "${ALICE[@]}" "$BIN/limits_probe" share
+	gets_none bob "${BOB[@]}"
+	takes root "${ALL/pds 100/pds 3}" "$BIN/limits_probe" share
+	gives_back alice
+	gets_none again "${BOB[@]}"	# although root has more than the reserve
+	gives_back root
+	gets_one bob
+	gets_one again
+	takes alice "$some" "${ALICE[@]}" "$BIN/limits_probe" share
+	gives_back alice
+	echo 1 >"$set/shares"		# which reserves none
+	takes alice "${ALL/pds 100/pds 5}" "${ALICE[@]}" "$BIN/limits_probe" share
+	gives_back alice
+}
+
 scenario limits_shares_namespace 60 "a user with many uids has one share" newer
 limits_shares_namespace() {
 	dirty

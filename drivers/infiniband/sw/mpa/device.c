@@ -106,6 +106,18 @@ struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev)
 	return dev;
 }
 
+/**
+ * rnic_dev_is_ours() - test for a device of this driver
+ * @ibdev:	a device
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+bool rnic_dev_is_ours(const struct ib_device *ibdev)
+{
+	return ibdev->ops.owner == THIS_MODULE;
+}
+
 /* Find a queue pair of the program that has an ib_uverbs file open. */
 static struct ib_qp *find_qp_of(struct rnic_dev *dev, const struct file *verbs, u32 qpn)
 {

@@ -14,6 +14,7 @@ int rnic_dev_create(const char *name, struct net_device *ndev);
 void rnic_dev_remove_all(void);
 struct rnic_dev *rnic_dev_find_netdev(const struct net_device *ndev);
 struct rnic_dev *rnic_dev_find_qp(const struct file *verbs, u32 qpn, struct ib_qp **ibqp);
+bool rnic_dev_is_ours(const struct ib_device *ibdev);
 void rnic_dev_put(struct rnic_dev *dev);
 void rnic_dev_address_event(struct rnic_dev *dev);
 void rnic_dev_forget_netdev(const struct net_device *ndev);

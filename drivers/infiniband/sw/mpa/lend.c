@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The options of SOL_MPA: a program starts an MPA stream on a TCP connection that it uses already
- * (RFC 5044 section 7.1.5), answers a Request, and learns what became of it.
+ * MPA streams on TCP connections that programs use already (RFC 5044 section 7.1.5): how one is
+ * started and answered, and what its user learns.
  *
- * tcp/ulp.c has the socket, conn/lent.c the endpoint. This file has what the program sees, a
- * struct mpa_status that the endpoint's events change.
+ * tcp/ulp.c has the socket, conn/lent.c the endpoint. This file has what the user sees, a
+ * struct mpa_status that the endpoint's events change. The user is a program, through options of
+ * its socket (lend_user.c), or a kernel consumer (lend_kernel.c).
  */
-#include <linux/file.h>
 #include <linux/slab.h>
 #include <rdma/rdma_mpa.h>
 
 #include "conn/ep.h"
 #include "conn/lent.h"
-#include "device.h"
 #include "lend.h"
 #include "qp/qp.h"
 #include "tcp/ulp.h"
 #include "verbs.h"
 
-#define LAST_MAX	(64 << 10)
-
 /**
  * struct lend - a connection with the protocol
  * @u:		the connection
- * @calls:	serializes the options that are set
+ * @calls:	serializes starts and answers
  * @lock:	protects what follows
  * @ep:		the endpoint, with a reference, while the driver has the stream
  * @over:	the driver does not have the stream any more
- * @news:	@status has changed since the program read it
- * @status:	what the program reads
+ * @news:	@status has changed since the user read it
+ * @status:	what the user reads
+ * @event:	called for news, with @lock held, or NULL
+ * @context:	for @event
  */
 struct lend {
 	struct rnic_ulp *u;
@@ -38,6 +37,8 @@ struct lend {
 	bool over;
 	bool news;
 	struct mpa_status status;
+	void (*event)(void *context);
+	void *context;
 };
 
 /* Events of the endpoint */
@@ -48,6 +49,14 @@ static void set_status(struct lend *l, enum mpa_stream_state state, int err)
 	l->status.state = state;
 	l->status.error = -err;
 	l->news = true;
+}
+
+static void tell_user(struct lend *l)
+{
+	lockdep_assert_held(&l->lock);
+	rnic_ulp_wake(l->u);
+	if (l->event)
+		l->event(l->context);
 }
 
 static void take_frame(struct lend *l, const struct mpa_frame *f, const u8 *pd)
@@ -67,8 +76,8 @@ static int tell_request(struct rnic_ep *ep)
 	take_frame(l, &ep->req, ep->peer_pd);
 	l->status.ird = ep->req.enhanced ? ep->req.ird : RNIC_MAX_RD_ATOM;
 	l->status.ord = ep->req.enhanced ? ep->req.ord : RNIC_MAX_RD_ATOM;
+	tell_user(l);
 	spin_unlock_bh(&l->lock);
-	rnic_ulp_wake(l->u);
 	return 0;
 }
 
@@ -78,7 +87,7 @@ static u8 find_flags(const struct mpa_agreed *a)
 	       (a->rx_markers ? MPA_STREAM_RX_MARKERS : 0);
 }
 
-/* The program learns of a failure when it has TCP again, or TCP is gone: tell_over(). */
+/* The user learns of a failure when it has TCP again, or TCP is gone: tell_over(). */
 static void tell_start(struct rnic_ep *ep, int status)
 {
 	struct lend *l = ep->owner;
@@ -91,9 +100,9 @@ static void tell_start(struct rnic_ep *ep, int status)
 		l->status.ird = ep->agreed.ird;
 		l->status.ord = ep->agreed.ord;
 		l->status.flags = find_flags(&ep->agreed);
+		tell_user(l);
 	}
 	spin_unlock_bh(&l->lock);
-	rnic_ulp_wake(l->u);
 }
 
 static void tell_close(struct rnic_ep *ep)
@@ -102,11 +111,11 @@ static void tell_close(struct rnic_ep *ep)
 
 	spin_lock_bh(&l->lock);
 	set_status(l, MPA_STREAM_CLOSED, 0);
+	tell_user(l);
 	spin_unlock_bh(&l->lock);
-	rnic_ulp_wake(l->u);
 }
 
-/* Once @ep is NULL and the lock free, the program's close() may free the struct. */
+/* Once @ep is NULL and the lock free, the user's close() may free the struct. */
 static void tell_over(struct rnic_ep *ep)
 {
 	struct lend *l = ep->owner;
@@ -116,7 +125,7 @@ static void tell_over(struct rnic_ep *ep)
 	spin_lock_bh(&l->lock);
 	if (l->status.state < MPA_STREAM_ESTABLISHED)
 		set_status(l, ep->stays ? MPA_STREAM_REJECTED : MPA_STREAM_FAILED, ep->status);
-	rnic_ulp_wake(l->u);
+	tell_user(l);
 	had = l->ep;
 	l->ep = NULL;
 	l->over = true;
@@ -133,37 +142,12 @@ static const struct rnic_ep_ops lend_ops = {
 	.over		= tell_over,
 };
 
-/* Options */
-
-/* Copy bytes of the program. Return: them, NULL if there are none, or an error pointer. */
-static void *copy_bytes(u64 from, u32 len, u32 max)
-{
-	if (len > max)
-		return ERR_PTR(-EINVAL);
-	return len ? memdup_user(u64_to_user_ptr(from), len) : NULL;
-}
-
-static bool has_endpoint(struct lend *l)
-{
-	bool ret;
-
-	spin_lock_bh(&l->lock);
-	ret = l->ep;
-	spin_unlock_bh(&l->lock);
-	return ret;
-}
+/* Starts and answers */
 
 static int begin_stream(struct lend *l, struct rnic_dev *dev, const struct rnic_lent_start *start)
 {
 	struct rnic_ep *ep;
-	int ret;
 
-	/* tell_over() may have given the stream back already. */
-	ret = has_endpoint(l) ? -EBUSY : rnic_ulp_take(l->u);
-	if (ret) {
-		rnic_qp_rem_ref(start->ibqp);
-		return ret;
-	}
 	spin_lock_bh(&l->lock);
 	memset(&l->status, 0, sizeof(l->status));
 	l->status.state = MPA_STREAM_STARTING;
@@ -187,60 +171,58 @@ static int begin_stream(struct lend *l, struct rnic_dev *dev, const struct rnic_
 	return 0;
 }
 
-static bool is_good_start(const struct mpa_start *s)
+static bool has_endpoint(struct lend *l)
 {
-	if (s->reserved)
-		return false;
-	if (s->role == MPA_INITIATOR)
-		return !s->last_len;
-	return s->role == MPA_RESPONDER && !s->private_data_len && !s->ird && !s->ord;
-}
+	bool ret;
 
-static int find_qp_and_begin(struct lend *l, const struct mpa_start *s,
-			     struct rnic_lent_start *start)
-{
-	struct file *verbs = fget(s->verbs_fd);
-	struct rnic_dev *dev;
-	int ret;
-
-	if (!verbs)
-		return -EBADF;
-	dev = rnic_dev_find_qp(verbs, s->qp_num, &start->ibqp);
-	fput(verbs);
-	if (!dev)
-		return -EPERM;
-	ret = begin_stream(l, dev, start);
-	rnic_dev_put(dev);
+	spin_lock_bh(&l->lock);
+	ret = l->ep;
+	spin_unlock_bh(&l->lock);
 	return ret;
 }
 
-static int set_start(struct lend *l, sockptr_t val, unsigned int len)
+static int take_and_begin(struct lend *l, struct rnic_dev *dev, const struct rnic_lent_start *start,
+			  void (*event)(void *context), void *context)
 {
-	struct rnic_lent_start start = { .ops = &lend_ops, .owner = l };
-	struct mpa_start s;
 	int ret;
 
-	if (len != sizeof(s))
-		return -EINVAL;
-	if (copy_from_sockptr(&s, val, sizeof(s)))
-		return -EFAULT;
-	if (!is_good_start(&s))
-		return -EINVAL;
-	start.initiator = s.role == MPA_INITIATOR;
-	start.ird = s.ird;
-	start.ord = s.ord;
-	start.pd_len = s.private_data_len;
-	start.last_len = s.last_len;
-	start.pd = copy_bytes(s.private_data, s.private_data_len, MPA_PRIVATE_DATA_MAX);
-	if (IS_ERR(start.pd))
-		return PTR_ERR(start.pd);
-	start.last = copy_bytes(s.last, s.last_len, LAST_MAX);
-	ret = PTR_ERR_OR_ZERO(start.last);
-	if (!ret) {
-		ret = find_qp_and_begin(l, &s, &start);
-		kfree(start.last);
+	lockdep_assert_held(&l->calls);
+	/* tell_over() may have given the stream back already. */
+	ret = has_endpoint(l) ? -EBUSY : rnic_ulp_take(l->u);
+	if (ret) {
+		rnic_qp_rem_ref(start->ibqp);
+		return ret;
 	}
-	kfree(start.pd);
+	spin_lock_bh(&l->lock);
+	l->event = event;
+	l->context = context;
+	spin_unlock_bh(&l->lock);
+	return begin_stream(l, dev, start);
+}
+
+/**
+ * rnic_lend_start() - start MPA on a connection
+ * @u:		the connection
+ * @dev:	device of the queue pair, registered
+ * @start:	what the user asks for; this sets its consumer
+ * @event:	called for each change of the status until the user has closed the connection, or
+ *		NULL; a spin lock is held
+ * @context:	for @event
+ *
+ * Context: process. Takes over the reference to the queue pair, also if it fails.
+ * Return: 0, or see rnic_ulp_take() and rnic_lent_start().
+ */
+int rnic_lend_start(struct rnic_ulp *u, struct rnic_dev *dev, struct rnic_lent_start *start,
+		    void (*event)(void *context), void *context)
+{
+	struct lend *l = u->owner;
+	int ret;
+
+	start->ops = &lend_ops;
+	start->owner = l;
+	mutex_lock(&l->calls);
+	ret = take_and_begin(l, dev, start, event, context);
+	mutex_unlock(&l->calls);
 	return ret;
 }
 
@@ -255,80 +237,60 @@ static struct rnic_ep *get_endpoint(struct lend *l)
 	return ep;
 }
 
-static int set_answer(struct lend *l, sockptr_t val, unsigned int len, bool accept)
-{
-	struct mpa_answer a;
-	struct rnic_ep *ep;
-	void *pd;
-	int ret;
-
-	if (len != sizeof(a))
-		return -EINVAL;
-	if (copy_from_sockptr(&a, val, sizeof(a)))
-		return -EFAULT;
-	if (a.reserved || (!accept && (a.ird || a.ord)))
-		return -EINVAL;
-	ep = get_endpoint(l);
-	if (!ep)
-		return -EINVAL;
-	pd = copy_bytes(a.private_data, a.private_data_len, MPA_PRIVATE_DATA_MAX);
-	ret = PTR_ERR_OR_ZERO(pd);
-	if (!ret) {
-		ret = accept ? rnic_lent_accept(ep, a.ird, a.ord, pd, a.private_data_len) :
-			       rnic_lent_reject(ep, pd, a.private_data_len);
-		kfree(pd);
-	}
-	rnic_ep_put(ep);
-	return ret;
-}
-
-static int set_option(struct rnic_ulp *u, int option, sockptr_t val, unsigned int len)
+/**
+ * rnic_lend_answer() - accept or reject the peer's Request
+ * @u:		the connection
+ * @accept:	accept
+ * @a:		depths, which only an accept has, and the number of bytes of Private Data
+ * @pd:		the Private Data
+ *
+ * Context: process.
+ * Return: 0, or see rnic_lent_accept().
+ */
+int rnic_lend_answer(struct rnic_ulp *u, bool accept, const struct mpa_answer *a, const void *pd)
 {
 	struct lend *l = u->owner;
-	int ret;
+	struct rnic_ep *ep;
+	int ret = -EINVAL;
 
 	mutex_lock(&l->calls);
-	switch (option) {
-	case MPA_START:
-		ret = set_start(l, val, len);
-		break;
-	case MPA_ACCEPT:
-	case MPA_REJECT:
-		ret = set_answer(l, val, len, option == MPA_ACCEPT);
-		break;
-	default:
-		ret = -ENOPROTOOPT;
+	ep = get_endpoint(l);
+	if (ep) {
+		ret = accept ? rnic_lent_accept(ep, a->ird, a->ord, pd, a->private_data_len) :
+			       rnic_lent_reject(ep, pd, a->private_data_len);
+		rnic_ep_put(ep);
 	}
 	mutex_unlock(&l->calls);
 	return ret;
 }
 
-static int read_option(struct rnic_ulp *u, int option, char __user *val, int __user *len)
+/* What the user sees */
+
+/**
+ * rnic_lend_status() - read the status; nothing is new after this
+ * @u:		the connection
+ * @status:	filled in
+ *
+ * Context: process.
+ */
+void rnic_lend_status(struct rnic_ulp *u, struct mpa_status *status)
 {
 	struct lend *l = u->owner;
-	struct mpa_status *status;
-	int room, ret = 0;
 
-	if (option != MPA_STATUS)
-		return -ENOPROTOOPT;
-	if (get_user(room, len))
-		return -EFAULT;
-	if (room < (int)sizeof(*status))
-		return -EINVAL;
-	status = kmalloc(sizeof(*status), GFP_KERNEL);
-	if (!status)
-		return -ENOMEM;
 	spin_lock_bh(&l->lock);
 	*status = l->status;
 	l->news = false;
 	spin_unlock_bh(&l->lock);
-	if (put_user((int)sizeof(*status), len) || copy_to_user(val, status, sizeof(*status)))
-		ret = -EFAULT;
-	kfree(status);
-	return ret;
 }
 
-static __poll_t poll_events(struct rnic_ulp *u)
+/**
+ * rnic_lend_poll() - find the events for poll()
+ * @u:	the connection
+ *
+ * Context: process.
+ * Return: EPOLLIN if the status is new, EPOLLHUP if the stream has ended and TCP is gone.
+ */
+__poll_t rnic_lend_poll(struct rnic_ulp *u)
 {
 	struct lend *l = u->owner;
 	__poll_t events = 0;
@@ -344,7 +306,14 @@ static __poll_t poll_events(struct rnic_ulp *u)
 
 /* The connection */
 
-static int init_connection(struct rnic_ulp *u)
+/**
+ * rnic_lend_open() - a connection has the protocol now
+ * @u:	the connection
+ *
+ * Context: process, socket locked.
+ * Return: 0 or -ENOMEM.
+ */
+int rnic_lend_open(struct rnic_ulp *u)
 {
 	struct lend *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 
@@ -366,7 +335,14 @@ static void disconnect_qp(struct ib_qp *ibqp)
 	rnic_qp_rem_ref(ibqp);
 }
 
-static bool close_connection(struct rnic_ulp *u)
+/**
+ * rnic_lend_close() - the user closes the connection
+ * @u:	the connection
+ *
+ * Context: process.
+ * Return: true if the driver keeps the connection and closes it later.
+ */
+bool rnic_lend_close(struct rnic_ulp *u)
 {
 	struct lend *l = u->owner;
 	struct rnic_ep *ep = get_endpoint(l), *had;
@@ -390,37 +366,13 @@ static bool close_connection(struct rnic_ulp *u)
 	return kept;
 }
 
-static void free_connection(struct rnic_ulp *u)
+/**
+ * rnic_lend_free() - the connection does not have the protocol any more
+ * @u:	the connection
+ *
+ * Context: any.
+ */
+void rnic_lend_free(struct rnic_ulp *u)
 {
 	kfree(u->owner);
-}
-
-static const struct rnic_ulp_user lend_user = {
-	.init		= init_connection,
-	.set		= set_option,
-	.get		= read_option,
-	.poll		= poll_events,
-	.close		= close_connection,
-	.release	= free_connection,
-};
-
-/**
- * rnic_lend_init() - offer the protocol "mpa" to programs
- *
- * Context: process.
- * Return: 0 or -errno.
- */
-int rnic_lend_init(void)
-{
-	return rnic_ulp_register(&lend_user);
-}
-
-/**
- * rnic_lend_exit() - undo rnic_lend_init()
- *
- * Context: process.
- */
-void rnic_lend_exit(void)
-{
-	rnic_ulp_unregister();
 }

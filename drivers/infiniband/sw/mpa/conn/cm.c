@@ -90,7 +90,8 @@ static int begin_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *para
  */
 int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
-	struct rnic_ep *ep = rnic_ep_new(rnic_dev(cm_id->device), true, rnic_startup_work);
+	struct rnic_ep *ep = rnic_ep_new(rnic_dev(cm_id->device), true, &rnic_cm_ops,
+					 rnic_startup_work);
 	unsigned int noio;
 	int ret;
 

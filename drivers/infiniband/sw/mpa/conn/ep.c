@@ -128,12 +128,14 @@ void rnic_ep_over(struct rnic_ep *ep)
  * rnic_ep_new() - create an endpoint and add it to the device's list
  * @dev:	device
  * @initiator:	true to connect, false for an accepted connection
+ * @ops:	its consumer
  * @look:	its work
  *
  * Context: process.
  * Return: the endpoint with its base reference, or NULL.
  */
-struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, work_func_t look)
+struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, const struct rnic_ep_ops *ops,
+			    work_func_t look)
 {
 	struct rnic_ep *ep = kzalloc(sizeof(*ep), RNIC_GFP);
 
@@ -149,7 +151,7 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, work_func_t lo
 	INIT_LIST_HEAD(&ep->of_qp);
 	ep->dev = dev;
 	ep->initiator = initiator;
-	ep->ops = &rnic_cm_ops;
+	ep->ops = ops;
 	ep->state = initiator ? MPA_CONNECTING : MPA_WAIT_REQUEST;
 	ep->own.crc = READ_ONCE(dev->set.crc);
 	ep->own.markers = READ_ONCE(dev->set.markers);

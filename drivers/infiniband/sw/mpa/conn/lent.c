@@ -122,7 +122,7 @@ static int begin(struct rnic_ep *ep, struct rnic_ulp *u, const struct rnic_lent_
 struct rnic_ep *rnic_lent_start(struct rnic_dev *dev, struct rnic_ulp *u,
 				const struct rnic_lent_start *start)
 {
-	struct rnic_ep *ep = rnic_ep_new(dev, start->initiator, rnic_startup_work);
+	struct rnic_ep *ep = rnic_ep_new(dev, start->initiator, &nobody, rnic_startup_work);
 	unsigned int noio;
 	int ret;
 
@@ -133,7 +133,6 @@ struct rnic_ep *rnic_lent_start(struct rnic_dev *dev, struct rnic_ulp *u,
 	rnic_ep_get(ep);
 	noio = rnic_ep_lock(ep);
 	WRITE_ONCE(ep->conn.qp, rnic_qp(start->ibqp));
-	ep->ops = &nobody;
 	ep->stays = true;
 	ret = begin(ep, u, start);
 	if (!ret) {

@@ -31,9 +31,9 @@ struct rnic_lent_start {
 	bool initiator;
 	u16 ird;
 	u16 ord;
-	void *pd;
+	const void *pd;
 	u16 pd_len;
-	void *last;
+	const void *last;
 	u32 last_len;
 	const struct rnic_ep_ops *ops;
 	void *owner;

@@ -72,7 +72,7 @@ enum rnic_obj {
  * @coalesce:		small messages of a stream may be held for a moment to share a segment
  * @rnr_wait_ms:	time that a Send waits for its receive, 0 to 600000
  * @shares:		a user without CAP_SYS_ADMIN gets one part in @shares of each limit of the
- *			device, 1 to 65536; see limits.c
+ *			device, and such users leave one part to others, 1 to 65536; see limits.c
  *
  * Written through sysfs at any time, by field; read with READ_ONCE(). A connection copies the
  * other values once, at its start.

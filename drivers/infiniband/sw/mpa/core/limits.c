@@ -3,9 +3,13 @@
  * Limits on the objects of a device, and each user's share of them.
  *
  * A user without CAP_SYS_ADMIN gets one part in rnic_settings.shares of each limit, so that no
- * user takes the last object from the others. A share belongs to the user who opened the context,
- * because a program may change its uid, or pass the file on. It exists while there is such a
- * context, which outlives the context's objects. Kernel consumers have no share.
+ * user takes the last object from the others. One such part is in reserve for users with
+ * CAP_SYS_ADMIN and for kernel consumers, so that all other users together do not take the last
+ * object either. With one share there is no reserve.
+ *
+ * A share belongs to the user who opened the context, because a program may change its uid, or
+ * pass the file on. It exists while there is such a context, which outlives the context's objects.
+ * Kernel consumers have no share.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -95,12 +99,27 @@ void rnic_share_put(struct rnic_dev *dev, struct rnic_share *share)
 		kfree(share);
 }
 
-/* Ask for the capability last, because security modules log who lacks it. */
+/* Not atomic_add_unless(), because the number may be above the limit. */
+static bool count_object(atomic_t *num, int limit)
+{
+	int have = atomic_read(num);
+
+	do {
+		if (have >= limit)
+			return false;
+	} while (!atomic_try_cmpxchg(num, &have, have + 1));
+	return true;
+}
+
+/* Count an object within the user's share and outside of the reserve. */
 static bool charge_share(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share)
 {
-	int most = max(limits[obj] / READ_ONCE(dev->set.shares), 1U);
+	u32 shares = READ_ONCE(dev->set.shares);
+	int part = max(limits[obj] / shares, 1U);
 
-	if (atomic_inc_return(&share->num[obj]) <= most || capable(CAP_SYS_ADMIN))
+	if (!count_object(&share->num[obj], part))
+		return false;
+	if (count_object(&dev->num[obj], limits[obj] - (shares > 1 ? part : 0)))
 		return true;
 	atomic_dec(&share->num[obj]);
 	return false;
@@ -113,17 +132,21 @@ static bool charge_share(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_sh
  * @share:	share of the user who pays, NULL for a kernel consumer and for a context
  *
  * Context: process.
- * Return: false at the limit, of the device or of the share.
+ * Return: false at the limit of the device; without CAP_SYS_ADMIN also at the limit of the share,
+ * and when only the reserve is left.
  */
 bool rnic_dev_charge(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_share *share)
 {
-	if (share && !charge_share(dev, obj, share))
-		return false;
-	if (atomic_add_unless(&dev->num[obj], 1, limits[obj]))
+	if (share && charge_share(dev, obj, share))
 		return true;
+	/* Ask for the capability last, because security modules log who lacks it. */
+	if (share && !capable(CAP_SYS_ADMIN))
+		return false;
+	if (!count_object(&dev->num[obj], limits[obj]))
+		return false;
 	if (share)
-		atomic_dec(&share->num[obj]);
-	return false;
+		atomic_inc(&share->num[obj]);
+	return true;
 }
 
 /**

@@ -7,9 +7,9 @@
  * those, unless the driver has the stream (rnic_ulp.busy). Then the program can neither read nor
  * write.
  *
- * Lifetime. struct rnic_ulp is freed when TCP destroys the socket. TCP does not do that before the
- * program has closed it, or the driver if it kept the connection. Each struct socket with our
- * functions has a reference to the module, and TCP has one for each socket with the protocol.
+ * Lifetime. struct rnic_ulp is freed when the program closes its last descriptor (drop_ulp()), also
+ * if the driver keeps the connection. Each struct socket with our functions has a reference to the
+ * module, and TCP has one for each socket with the protocol.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -85,14 +85,15 @@ static int set_option(struct socket *sock, int level, int option, sockptr_t val,
 
 	if (level == SOL_MPA)
 		return user->set(u, option, val, len);
-	/* This one replaces our functions. */
-	if (level == SOL_IPV6 && option == IPV6_ADDRFORM)
+	/* The first replaces our functions. In repair mode, what the driver sends goes nowhere. */
+	if ((level == SOL_IPV6 && option == IPV6_ADDRFORM) ||
+	    (level == SOL_TCP && option == TCP_REPAIR && READ_ONCE(u->busy)))
 		return -EBUSY;
 	return u->ops->setsockopt(sock, level, option, val, len);
 }
 
 static int read_option(struct socket *sock, int level, int option, char __user *val,
-		      int __user *len)
+		       int __user *len)
 {
 	struct rnic_ulp *u = get_ulp(sock);
 
@@ -114,31 +115,74 @@ static __poll_t poll_socket(struct file *file, struct socket *sock, struct poll_
 	return READ_ONCE(u->busy) ? user->poll(u) : seen | user->poll(u);
 }
 
-/* The program's last descriptor is closed. The caller drops the reference of our functions. */
+static void release_ulp(struct sock *sk)
+{
+	struct rnic_ulp *u = rcu_dereference_raw(inet_csk(sk)->icsk_ulp_data);
+
+	user->release(u);
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
+	kfree(u);
+}
+
+static struct tcp_ulp_ops mpa_ulp;
+
+/*
+ * As TCP does when it destroys the socket. That may be minutes after the program has closed it,
+ * and the module could not be unloaded meanwhile.
+ */
+static void drop_ulp(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+
+	lock_sock(sk);
+	if (icsk->icsk_ulp_ops == &mpa_ulp) {
+		release_ulp(sk);
+		icsk->icsk_ulp_ops = NULL;
+		module_put(THIS_MODULE);
+	}
+	release_sock(sk);
+}
+
+/*
+ * The program's last descriptor is closed. The driver may have closed the connection by the time
+ * that it is asked to keep it. The caller drops the reference of our functions.
+ */
 static int release_socket(struct socket *sock)
 {
 	struct rnic_ulp *u = get_ulp(sock);
 	const struct proto_ops *ops = u->ops;
+	struct sock *sk = sock->sk;
 	int ret = 0;
 
-	if (user->close(u))
+	sock_hold(sk);
+	if (user->close(u)) {
 		sock->sk = NULL;
-	else
+		drop_ulp(sk);
+	} else {
+		drop_ulp(sk);
 		ret = ops->release(sock);
+	}
+	sock_put(sk);
 	module_put(ops->owner);
 	return ret;
 }
 
-/* For IPv4 and IPv6; each is filled in when the first such socket gets the protocol. */
+/*
+ * For IPv4 and IPv6; each is filled in when the first such socket gets the protocol. Return: NULL
+ * if the socket's functions are not those of the first.
+ */
 static DEFINE_MUTEX(functions_lock);
 static struct proto_ops functions[2];
+static const struct proto_ops *bases[2];
 
 static const struct proto_ops *get_functions(const struct proto_ops *base)
 {
-	struct proto_ops *ops = &functions[base->family == PF_INET6];
+	bool six = base->family == PF_INET6;
+	struct proto_ops *ops = &functions[six];
 
 	mutex_lock(&functions_lock);
-	if (!ops->family) {
+	if (!bases[six]) {
+		bases[six] = base;
 		*ops = *base;
 		ops->owner = THIS_MODULE;
 		ops->connect = refuse_connect;
@@ -154,6 +198,8 @@ static const struct proto_ops *get_functions(const struct proto_ops *base)
 		ops->poll = poll_socket;
 		ops->release = release_socket;
 	}
+	if (bases[six] != base)
+		ops = NULL;
 	mutex_unlock(&functions_lock);
 	return ops;
 }
@@ -177,6 +223,7 @@ static bool is_in_sockmap(struct sock *sk)
 static int init_ulp(struct sock *sk)
 {
 	struct socket *sock = sk->sk_socket;
+	const struct proto_ops *ops;
 	struct rnic_ulp *u;
 	int ret;
 
@@ -184,6 +231,9 @@ static int init_ulp(struct sock *sk)
 		return -ENOTCONN;
 	if (is_in_sockmap(sk))
 		return -EBUSY;
+	ops = get_functions(READ_ONCE(sock->ops));
+	if (!ops)
+		return -EOPNOTSUPP;
 	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
 	if (!u)
 		return -ENOMEM;
@@ -196,17 +246,8 @@ static int init_ulp(struct sock *sk)
 	}
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, u);
 	__module_get(THIS_MODULE);
-	WRITE_ONCE(sock->ops, get_functions(u->ops));
+	WRITE_ONCE(sock->ops, ops);
 	return 0;
-}
-
-static void release_ulp(struct sock *sk)
-{
-	struct rnic_ulp *u = rcu_dereference_raw(inet_csk(sk)->icsk_ulp_data);
-
-	user->release(u);
-	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
-	kfree(u);
 }
 
 static struct tcp_ulp_ops mpa_ulp = {
@@ -240,12 +281,31 @@ void rnic_ulp_unregister(void)
 }
 
 /**
+ * rnic_ulp_get() - get the protocol's part of a kernel consumer's connection
+ * @sock:	the connection, which gets the protocol if it has none
+ *
+ * Context: process, socket not locked.
+ * Return: it, or an error pointer: -EEXIST if the socket has another protocol, -ENOTCONN.
+ */
+struct rnic_ulp *rnic_ulp_get(struct socket *sock)
+{
+	static char name[] = MPA_ULP;
+	const struct proto_ops *ops = READ_ONCE(sock->ops);
+	int ret;
+
+	if (ops->release == release_socket)
+		return get_ulp(sock);
+	ret = ops->setsockopt(sock, SOL_TCP, TCP_ULP, KERNEL_SOCKPTR(name), strlen(name));
+	return ret ? ERR_PTR(ret) : get_ulp(sock);
+}
+
+/**
  * rnic_ulp_take() - take the stream from the program
  * @u:	the program's connection
  *
  * Context: process, socket not locked.
- * Return: 0; -EBUSY if the driver, or BPF, has it; -ENOTCONN if one side has closed; -ENOTEMPTY if
- * the program has not read all bytes.
+ * Return: 0; -EBUSY if the driver, or BPF, has it, or it is in repair mode; -ENOTCONN if one side
+ * has closed; -ENOTEMPTY if the program has not read all bytes.
  */
 int rnic_ulp_take(struct rnic_ulp *u)
 {
@@ -253,7 +313,7 @@ int rnic_ulp_take(struct rnic_ulp *u)
 	int ret = 0;
 
 	lock_sock(sk);
-	if (u->busy || sk->sk_user_data)
+	if (u->busy || sk->sk_user_data || tcp_sk(sk)->repair)
 		ret = -EBUSY;
 	else if (sk->sk_state != TCP_ESTABLISHED || sk->sk_shutdown)
 		ret = -ENOTCONN;
@@ -307,9 +367,9 @@ void rnic_ulp_wake(struct rnic_ulp *u)
  * Context: process, socket not locked.
  * Return: number of bytes that TCP took, or -errno.
  */
-int rnic_ulp_send(struct rnic_ulp *u, void *buf, u32 len)
+int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len)
 {
-	struct kvec vec = { .iov_base = buf, .iov_len = len };
+	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
 	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT };
 	struct sock *sk = u->sk;
 	u32 lowat;
@@ -381,6 +441,8 @@ void rnic_sock_keep(struct rnic_sock *s)
 	rcu_assign_pointer(sk->sk_wq, &s->sock->wq);
 	sk_set_socket(sk, s->sock);
 	write_unlock_bh(&sk->sk_callback_lock);
+	/* Closing it must not wait, whatever the program has set. */
+	sock_reset_flag(sk, SOCK_LINGER);
 	release_sock(sk);
 	s->lent = false;
 }

@@ -15,7 +15,7 @@
 
 /**
  * struct rnic_ulp - a program's TCP connection with this protocol
- * @sk:		its socket, which has the struct as icsk_ulp_data until TCP destroys it
+ * @sk:		its socket, which has the struct as icsk_ulp_data until the program closes it
  * @ops:	the kernel's functions of the program's struct socket
  * @busy:	the driver has the stream; changed with the socket locked
  * @owner:	for the layer above
@@ -35,7 +35,7 @@ struct rnic_ulp {
  * @poll:	events that a program sees while the driver has the stream; any context
  * @close:	the program closed its last descriptor. True if the driver keeps the connection
  *		(rnic_sock_keep()) and closes it later
- * @release:	TCP frees the socket; any context
+ * @release:	@u is freed; socket locked
  */
 struct rnic_ulp_user {
 	int (*init)(struct rnic_ulp *u);
@@ -48,10 +48,11 @@ struct rnic_ulp_user {
 
 int rnic_ulp_register(const struct rnic_ulp_user *user);
 void rnic_ulp_unregister(void);
+struct rnic_ulp *rnic_ulp_get(struct socket *sock);
 int rnic_ulp_take(struct rnic_ulp *u);
 void rnic_ulp_give_back(struct rnic_ulp *u);
 void rnic_ulp_wake(struct rnic_ulp *u);
-int rnic_ulp_send(struct rnic_ulp *u, void *buf, u32 len);
+int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len);
 
 int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn event);
 void rnic_sock_keep(struct rnic_sock *s);
