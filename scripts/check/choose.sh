@@ -41,6 +41,7 @@ left_out() {
 		debug	nvmet	that kernel has no NVMe over TCP
 		debug	full	a million objects, or 4 GiB, take too long with its checks
 		debug	bpf	that kernel has no BPF
+		debug	tls	that kernel has no TLS
 		debug	memcg	that kernel has no memory cgroups
 		debug	hotplug	that kernel cannot take a processor away
 		debug	last	unload comes last by itself

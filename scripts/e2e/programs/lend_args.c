@@ -314,6 +314,20 @@ static void tls(void)
 	lent_free(&l);
 }
 
+/* BPF has put both sockets into a sockmap (lend.sh). */
+static void sockmap(void)
+{
+	struct lent l;
+
+	tcp_connect(&l);
+	wants(ulp_errno(l.a, MPA_ULP), EBUSY);
+	wants(ulp_errno(l.b, MPA_ULP), EBUSY);
+	say(l.a, l.b, "hello");
+	close(l.a);
+	close(l.b);
+	lent_free(&l);
+}
+
 /* The connection does not leave the host, so no device carries it. */
 static void loopback(void)
 {
@@ -398,6 +412,7 @@ const struct test lend_arg_tests[] = {
 	{ "bad_option", bad_option },
 	{ "bad_socket", bad_socket },
 	{ "tls", tls },
+	{ "sockmap", sockmap },
 	{ "loopback", loopback },
 	{ "busy", busy },
 	{ "addrform", addrform },

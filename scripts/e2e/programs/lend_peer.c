@@ -2,10 +2,12 @@
 /* Tests of lend_probe with a scripted peer: what it sends, and when. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "lend_script.h"
@@ -297,7 +299,7 @@ static void text_waits(void)
 /* The longest last streaming message, and a peer that does not read it yet */
 static void long_last(void)
 {
-	static char text[64 << 10], got[64 << 10];
+	static uint8_t text[64 << 10], got[64 << 10];
 	struct mpa_start start;
 	int one = 1;
 	struct lent l;
@@ -305,7 +307,7 @@ static void long_last(void)
 	script_open(&l);
 	check(!setsockopt(l.a, SOL_SOCKET, SO_SNDBUF, &one, sizeof(one)), "SO_SNDBUF: %m");
 	check(!setsockopt(l.b, SOL_SOCKET, SO_RCVBUF, &one, sizeof(one)), "SO_RCVBUF: %m");
-	fill((uint8_t *)text, sizeof(text), 5);
+	fill(text, sizeof(text), 5);
 	start = start_args(&l.p.a, MPA_RESPONDER);
 	start.last = (uintptr_t)text;
 	start.last_len = sizeof(text) + 1;
@@ -313,7 +315,38 @@ static void long_last(void)
 	start.last_len = sizeof(text);
 	check(!set_start(l.a, &start), "MPA_START: %m");
 	check(recv(l.b, got, sizeof(got), MSG_WAITALL) == sizeof(got), "recv: %m");
-	same((uint8_t *)got, sizeof(got), 5, "the last streaming message");
+	same(got, sizeof(got), 5, "the last streaming message");
+	send_request(&l, "who");
+	wait_for(l.a, MPA_STREAM_REQUESTED);
+	script_free(&l);
+}
+
+/* The peer has not read the text before it either. */
+static void last_behind_text(void)
+{
+	static uint8_t text[16 << 10], last[64 << 10], got[64 << 10];
+	int size = 4 << 20, waits = 0, sent = 0;
+	struct mpa_start start;
+	struct lent l;
+
+	script_open(&l);
+	check(!setsockopt(l.a, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), "SO_SNDBUF: %m");
+	/* Just below the bytes that the driver lets wait in TCP, which are 256 KiB */
+	for (; waits < 230 << 10; sent++) {
+		check(write(l.a, text, sizeof(text)) == sizeof(text), "write: %m");
+		check(!ioctl(l.a, SIOCOUTQNSD, &waits), "SIOCOUTQNSD: %m");
+	}
+	fill(last, sizeof(last), 5);
+	start = start_args(&l.p.a, MPA_RESPONDER);
+	start.last = (uintptr_t)last;
+	start.last_len = sizeof(last);
+	check(!set_start(l.a, &start), "MPA_START: %m");
+	while (sent--) {
+		check(recv(l.b, got, sizeof(text), MSG_WAITALL) == sizeof(text), "recv: %m");
+		check(!memcmp(got, text, sizeof(text)), "not the text");
+	}
+	check(recv(l.b, got, sizeof(got), MSG_WAITALL) == sizeof(got), "recv: %m");
+	same(got, sizeof(got), 5, "the last streaming message");
 	send_request(&l, "who");
 	wait_for(l.a, MPA_STREAM_REQUESTED);
 	script_free(&l);
@@ -337,5 +370,6 @@ const struct test lend_peer_tests[] = {
 	{ "half_request", half_request },
 	{ "text_waits", text_waits },
 	{ "long_last", long_last },
+	{ "last_behind_text", last_behind_text },
 	{ NULL, NULL },
 };

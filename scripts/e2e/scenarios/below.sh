@@ -178,22 +178,28 @@ ipsec_transport() {
 
 attached() { grep -qx attached "$WORK/mesh.log"; }
 
+# start_mesh: BPF puts each TCP connection into a sockmap, until the program "mesh" is stopped
+start_mesh() {
+	local cgroup=$STATE/cgroup
+	mkdir -p "$cgroup"
+	mount -t cgroup2 none "$cgroup"
+	# shellcheck disable=SC2064 # this folder
+	trap "umount '$cgroup'" EXIT
+	start mesh a "$BIN/sockmap" "$cgroup"
+	wait_for 10 attached
+}
+
 # A service mesh does this. At the accepting end BPF takes our socket. At the other end it cannot,
 # because sk_user_data is the driver's already. After a reset the initiator connects again with
 # the older revision.
 scenario tcp_sockmap 40 "BPF takes each connection into a sockmap: they fail, and later ones work" \
 	bpf newer
 tcp_sockmap() {
-	local n cgroup=$STATE/cgroup
+	local n
 	dirty
-	mkdir -p "$cgroup"
-	mount -t cgroup2 none "$cgroup"
-	# shellcheck disable=SC2064 # this folder
-	trap "umount '$cgroup'" EXIT
 	new_port
 	serve server b rping -s -P -V -a "$B4" -p "$PORT"
-	start mesh a "$BIN/sockmap" "$cgroup"
-	wait_for 10 attached
+	start_mesh
 	for n in 1 2 3; do
 		try "client$n" a rping -c -V -C 3 -a "$B4" -p "$PORT"
 		[ "$STATUS" != 0 ] || fail "connected, though the connection is BPF's"

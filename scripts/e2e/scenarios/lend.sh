@@ -14,7 +14,7 @@ scenarios lend 40 "MPA on a program's own connection" lend \
 scenarios lend 40 "MPA on a program's own connection, a scripted peer" lend \
 	early_fpdu early_bytes text_not_request text_not_reply request_not_reply bad_reply \
 	slow_frames reply_and_fpdu reply_fpdu_and_end reject_and_text reject_and_end \
-	long_private_data text_waits long_last
+	long_private_data text_waits long_last last_behind_text
 scenarios lend 40 "the end of MPA on a program's own connection, in each state" lend \
 	closed closed_with_linger destroyed_qp failed_qp killed killed_socket_last \
 	peer_closed peer_reset peer_left connected_again
@@ -92,6 +92,15 @@ lend_lossy() {
 	[ "$resent" -ge 5 ] || fail "$resent segments sent again, expected at least 5"
 }
 
+scenario lend_sockmap 40 "a program's own connection is in a sockmap of BPF" bpf
+lend_sockmap() {
+	dirty
+	start_mesh
+	lend sockmap
+	stop mesh
+	grep -qx 'taken 2 refused 0' "$WORK/mesh.log" || fail "$(<"$WORK/mesh.log")"
+}
+
 # hold TEST STATE: runs it to that state, where it waits for resume
 hold() {
 	new_port
@@ -117,6 +126,16 @@ scenario lend_device_starting 40 "a device is deleted while a program waits for 
 	-- lend_without_device held_starting starting mpa1
 scenario lend_device_requested 40 "a device is deleted while a program has to answer" \
 	-- lend_without_device held_requested requested mpa1
+
+# The device's worker would wait for the program's time.
+scenario lend_linger 40 "SO_LINGER of a program's own connection does not delay the device's end"
+lend_linger() {
+	dirty
+	hold held_linger established
+	ip -n b link set vb down
+	resume
+	link_delete mpa0
+}
 
 scenario lend_killed_by_ss 40 "ss -K ends MPA on a program's own connection"
 lend_killed_by_ss() {

@@ -206,6 +206,20 @@ static const struct proto_ops *get_functions(const struct proto_ops *base)
 
 /* TCP's functions of the protocol */
 
+static bool is_in_sockmap(struct sock *sk)
+{
+	bool ret;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	ret = rnic_sock_in_sockmap(sk);
+	read_unlock_bh(&sk->sk_callback_lock);
+	return ret;
+}
+
+/*
+ * A sockmap replaces sk_prot, and does not restore it if there is a protocol by then. TCP lets no
+ * socket with a protocol into a sockmap.
+ */
 static int init_ulp(struct sock *sk)
 {
 	struct socket *sock = sk->sk_socket;
@@ -215,6 +229,8 @@ static int init_ulp(struct sock *sk)
 
 	if (sk->sk_state != TCP_ESTABLISHED || !sock)
 		return -ENOTCONN;
+	if (is_in_sockmap(sk))
+		return -EBUSY;
 	ops = get_functions(READ_ONCE(sock->ops));
 	if (!ops)
 		return -EOPNOTSUPP;
@@ -356,14 +372,18 @@ int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len)
 	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
 	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT };
 	struct sock *sk = u->sk;
+	u32 lowat;
 	int ret, size;
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	lock_sock(sk);
 	size = sk->sk_sndbuf;
+	lowat = tcp_sk(sk)->notsent_lowat;
 	/* TCP counts the memory of the skbs. */
-	WRITE_ONCE(sk->sk_sndbuf, size + 4 * len);
+	WRITE_ONCE(sk->sk_sndbuf, max_t(int, size, sk->sk_wmem_queued + 4 * len));
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, UINT_MAX);
 	ret = u->ops->sendmsg_locked(sk, &msg, len);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, lowat);
 	WRITE_ONCE(sk->sk_sndbuf, size);
 	release_sock(sk);
 	return ret;
