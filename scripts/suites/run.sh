@@ -63,9 +63,9 @@ copy_blktests() {
 			's/\(modprobe\|_unload_module\) siw/\1 "$MODULE_NAME"/; s/type=siw/type=$RDMA_TYPE/'
 		change_blktests tests/nvme/rc 's/_have_driver siw/_have_driver "$MODULE_NAME"/'
 		change_blktests tests/srp/rc 's/_have_module siw/_have_driver "$MODULE_NAME"/'
+		change_blktests common/rc '/^_module_file_exists()/,/^}/c\
+_module_file_exists() { modinfo -n "$1" > /dev/null; } 2> /dev/null'
 	}
-	change_blktests common/rc '/^_module_file_exists()/,/^}/c\
-_module_file_exists() { modinfo -n "$1" > /dev/null 2>\&1; }'
 	run_logged "$OUT/blktests.log" make -C "$dir/src" discontiguous-io
 	cat > "$dir/config" <<- 'END'
 		NVMET_TRTYPES=rdma
