@@ -70,7 +70,6 @@ _module_file_exists() { modinfo -n "$1" > /dev/null; } 2> /dev/null'
 	cat > "$dir/config" <<- 'END'
 		NVMET_TRTYPES=rdma
 		NVMET_BLKDEV_TYPES=device
-		NVME_IMG_SIZE=32M
 		NVME_NUM_ITER=5
 		TIMEOUT=10
 	END
