@@ -174,6 +174,15 @@ prepare_blktests() {
 	modprobe configfs
 	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
 	pgrep -x systemd-udevd >/dev/null || /lib/systemd/systemd-udevd --daemon
+	mountpoint -q "$STATE/disk" || make_disk
+}
+
+# A target opens its files for direct I/O, which a tmpfs does not have, so the tests get a disk.
+make_disk() {
+	truncate -s 700M "$STATE/disk.img"
+	mkfs.ext4 -q -O ^has_journal "$STATE/disk.img"
+	mkdir "$STATE/disk"
+	mount -o loop "$STATE/disk.img" "$STATE/disk"
 }
 
 # blk_verdict TEST: the line for run.sh, of what blktests printed. It runs some tests more than
@@ -196,8 +205,10 @@ run_blktests() {	# GROUP NUMBER
 	prepare_blktests
 	STATUS=0
 	(cd "$BLK" && MODULE_NAME=$MODULE_NAME RDMA_TYPE=$TYPE NVME_IMG_SIZE=$image \
-		timeout -k 20 "$((BLK_SECONDS * SLOW))" ./check -o "$WORK/results" "$1/$2"
+		timeout -k 20 "$((BLK_SECONDS * SLOW))" ./check -o "$STATE/disk/results" "$1/$2"
 	) >"$WORK/check.log" 2>&1 || STATUS=$?
+	cp -r "$STATE/disk/results" "$WORK"
+	rm -r "$STATE/disk/results"
 	line=$(blk_verdict "$1_$2")
 	echo "$line" >>"$OUTDIR/cases"
 	note "$line"
