@@ -69,7 +69,8 @@ packages() {
 		;;
 	suites)
 		packages check
-		echo python3-pyverbs gzip fio libfabric-bin openmpi-bin libopenmpi-dev ucx-utils
+		echo python3-pyverbs gzip fio libfabric-bin openmpi-bin libopenmpi-dev ucx-utils \
+			nvme-cli multipath-tools sg3-utils e2fsprogs xfsprogs psmisc udev g++
 		;;
 	iscsi)
 		packages check

@@ -151,3 +151,78 @@ suite_ucx_tag_lat() {
 		-t tag_lat -n 50 -w 5 -s 4096
 	reap server
 }
+
+# --- blktests: its groups nvme, over RDMA, and srp ---
+
+BLK=$SUITES/blktests		# run.sh makes it of the user's copy
+
+# blktests loads and unloads the driver by modprobe, and deletes all devices of the machine. It
+# makes one on each interface of its own namespace, and calls from there to there. udevd makes the
+# links to disks that it looks for.
+prepare_blktests() {
+	local needs
+	topo_down
+	needs=$(modinfo -F depends "$MODULE")
+	cat >/etc/modprobe.d/suites.conf <<-CONF
+		install $MODULE_NAME modprobe -a ${needs//,/ } && insmod $MODULE
+		remove $MODULE_NAME rmmod $MODULE_NAME
+	CONF
+	ip link add blk0 type dummy
+	trap 'ip link del blk0' EXIT
+	ip addr add 10.77.8.1/24 dev blk0
+	ip link set blk0 up
+	modprobe -a configfs loop
+	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+	pgrep -x systemd-udevd >/dev/null || /lib/systemd/systemd-udevd --daemon
+	mountpoint -q "$STATE/disk" || make_disk
+}
+
+# A target opens its files for direct I/O, which a tmpfs does not have, so the tests get a disk.
+make_disk() {
+	truncate -s 700M "$STATE/disk.img"
+	mkfs.ext4 -q -O ^has_journal "$STATE/disk.img"
+	mkdir -p "$STATE/disk"
+	mount -o loop "$STATE/disk.img" "$STATE/disk"
+}
+
+# blk_verdict TEST: the line for run.sh, of what blktests printed. It runs some tests more than
+# once, in other ways; a failure of any of these is one of the test.
+blk_verdict() {
+	awk -v test="$1" '
+		/ \[(passed|failed|not run)\]$/ { n[$NF]++ }
+		/^    [^ ]/ && !/^    runtime / { reason = reason $0 }
+		END {
+			verdict = n["[failed]"] ? "fail" : n["[passed]"] ? "pass" : \
+				n["run]"] ? "skip" : "fail"
+			gsub(/[ \t]+/, " ", reason)
+			print "blktests", test, verdict, test reason
+		}' "$WORK/check.log"
+}
+
+run_blktests() {	# GROUP NUMBER
+	local line image=32M
+	[ "$1/$2" != nvme/012 ] || image=350M		# the least that it takes
+	prepare_blktests
+	STATUS=0
+	(cd "$BLK" && MODULE_NAME=$MODULE_NAME RDMA_TYPE=$TYPE NVME_IMG_SIZE=$image \
+		timeout -k 20 "$((BLK_SECONDS * SLOW))" ./check -o "$STATE/disk/results" "$1/$2"
+	) >"$WORK/check.log" 2>&1 || STATUS=$?
+	cp -r "$STATE/disk/results" "$WORK"
+	rm -r "$STATE/disk/results"
+	line=$(blk_verdict "$1_$2")
+	echo "$line" >>"$OUTDIR/cases"
+	note "$line"
+	[ "$STATUS" = 0 ] || fail "check: exit status $STATUS"
+	[[ $line != *" fail "* ]] || fail "a test failed, or had no verdict"
+}
+
+# Left out: tests of a disk that the machine has, and those that are only for another transport
+BLK_SECONDS=240
+for file in "$BLK"/tests/{nvme,srp}/[0-9][0-9][0-9]; do
+	[ -e "$file" ] || continue
+	! grep -qE '^test_device\(\)|_require_(nvme_trtype_is_loop|nvme_trtype tcp$|remote_nvme)' \
+		"$file" || continue
+	number=${file##*/} group=${file%/*} group=${group##*/}
+	scenario "suite_blktests_${group}_$number" $((BLK_SECONDS + 60)) "blktests $group/$number" \
+		-- run_blktests "$group" "$number"
+done

@@ -9,7 +9,8 @@
 # run of that suite on that device. What a case said is in build/suites/DEVICE.
 #
 # Fails if a case of ours did whose name is not in Documentation/suites.rst, which gives the
-# reasons, or if a suite could not run.
+# reasons, or if a suite could not run. Debian has no package of blktests: BLKTESTS is the folder of
+# a copy of its source, without which that suite is left out.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -24,7 +25,7 @@ chosen=() missing=''
 
 # "SUITE PACKAGE FILE": FILE (a pattern) is there if the package is
 suites() {
-	cat <<- 'END'
+	cat <<- END
 		pyverbs		python3-pyverbs		/usr/lib/python3/dist-packages/pyverbs/device.*
 		rdmacm		rdmacm-utils		/usr/bin/rcopy
 		perftest	perftest		/usr/bin/ib_send_bw
@@ -33,6 +34,44 @@ suites() {
 		libfabric	libfabric-bin		/usr/bin/fi_pingpong
 		openmpi		libopenmpi-dev		/usr/bin/mpicc
 		ucx		ucx-utils		/usr/bin/ucx_perftest
+		blktests	-			$OUT/blktests/check
+	END
+}
+
+# change_blktests FILE SED-SCRIPT: changes the copy's file, which must not name siw afterwards
+# except in messages
+change_blktests() {
+	sed -i "$2" "$OUT/blktests/$1"
+	! grep -E '(modprobe|_have_[a-z]+|_unload_module|type=) ?siw' "$OUT/blktests/$1" ||
+		die "blktests: $1 is not what it was"
+}
+
+# copy_blktests: the user's copy of blktests, where the names of siw's module and of its type of
+# device are MODULE_NAME and RDMA_TYPE instead. srp looks for a file of the module in the kernel's
+# folder, where ours is not; it is content with a module that can be loaded. It looks for the
+# others with find, thirteen times, which takes two minutes in the guest; modinfo knows as well.
+copy_blktests() {
+	local dir=$OUT/blktests
+	rm -rf "$dir"
+	[ -n "${BLKTESTS:-}" ] || return 0
+	[ -x "$BLKTESTS/check" ] || die "no copy of blktests in $BLKTESTS"
+	mkdir -p "$dir"
+	cp -r "$BLKTESTS"/{check,common,src,tests} "$dir"
+	# shellcheck disable=SC2016 # blktests fills it in
+	{
+		change_blktests common/multipath-over-rdma \
+			's/\(modprobe\|_unload_module\) siw/\1 "$MODULE_NAME"/; s/type=siw/type=$RDMA_TYPE/'
+		change_blktests tests/nvme/rc 's/_have_driver siw/_have_driver "$MODULE_NAME"/'
+		change_blktests tests/srp/rc 's/_have_module siw/_have_driver "$MODULE_NAME"/'
+		change_blktests common/rc '/^_module_file_exists()/,/^}/c\
+_module_file_exists() { modinfo -n "$1" > /dev/null; } 2> /dev/null'
+	}
+	run_logged "$OUT/blktests.log" make -C "$dir/src" discontiguous-io
+	cat > "$dir/config" <<- 'END'
+		NVMET_TRTYPES=rdma
+		NVMET_BLKDEV_TYPES=device
+		NVME_NUM_ITER=5
+		TIMEOUT=10
 	END
 }
 
@@ -45,6 +84,9 @@ choose() {
 		[ $# = 0 ] || [[ " $* " == *" $suite "* ]] || continue
 		if compgen -G "$file" > /dev/null && grep -q "^suite_${suite}_" <<< "$cases"; then
 			chosen+=("$suite")
+		elif [ "$suite" = blktests ]; then
+			step "blktests is not run: Debian has no package of it; with a copy of its" \
+				"source: make suites BLKTESTS=FOLDER"
 		else
 			step "$suite is not run: apt-get install $package"
 			missing=1
@@ -66,8 +108,8 @@ run_guests() {
 	shift 2
 	names=("$@")
 	while [ "${#names[@]}" -gt 0 ]; do
-		RDMA_TYPE=$who MODULE=$module "$TOP/scripts/e2e/run.sh" -t 2400 -o "$OUT/$who" \
-			"${names[@]}" > "$OUT/$who/tap" || true
+		RDMA_TYPE=$who MODULE=$module "$TOP/scripts/e2e/run.sh" -t 5400 -o "$OUT/$who" \
+			"${names[@]}" | tee "$OUT/$who/tap" | grep --line-buffered -E '^(not )?ok ' >&2 || true
 		cat "$OUT/$who/tap" >> "$OUT/$who/taps"
 		! grep -q '^1\.\.' "$OUT/$who/tap" || return 0
 		done_names=$(grep -cE '^(not )?ok ' "$OUT/$who/tap" || true)
@@ -77,8 +119,8 @@ run_guests() {
 	done
 }
 
-# verdicts WHO: the lines of what has just run. A scenario of pyverbs has told of each of its
-# tests, and counts itself if it failed and none of these did.
+# verdicts WHO: the lines of what has just run. A scenario of pyverbs or blktests has told of each
+# of its tests, and counts itself if it failed and none of these did.
 verdicts() {
 	awk -v who="$1" '
 		FILENAME ~ /cases$/ {
@@ -90,7 +132,7 @@ verdicts() {
 			match($0, /suite_[^ ]*/)
 			split(substr($0, RSTART + 6, RLENGTH - 6), part, "_")
 			name = substr($0, RSTART + 7 + length(part[1]), RLENGTH - 7 - length(part[1]))
-			if (part[1] != "pyverbs" || ($1 == "not" && !told[name]))
+			if (part[1] !~ /^(pyverbs|blktests)$/ || ($1 == "not" && !told[name]))
 				print part[1], who, $1 == "ok" ? "pass" : "fail", name
 		}' "$OUT/$1/cases" "$OUT/$1/taps"
 }
@@ -173,6 +215,7 @@ if [ "${1:-}" = -w ]; then
 	shift
 fi
 mkdir -p "$OUT"
+copy_blktests
 choose "$@"
 [ "${#chosen[@]}" -gt 0 ] || die "no suite to run"
 [[ " ${chosen[*]} " != *' openmpi '* ]] ||
