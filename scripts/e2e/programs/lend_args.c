@@ -382,7 +382,7 @@ static void busy(void)
 	script_free(&l);
 }
 
-/* An IPv6 socket with an IPv4 connection cannot become an IPv4 socket, which would drop our calls. */
+/* An IPv6 socket with an IPv4 connection cannot become an IPv4 socket: it would lose our calls. */
 static void addrform(void)
 {
 	int val = AF_INET;

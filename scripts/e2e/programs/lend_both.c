@@ -451,19 +451,6 @@ static void held_requested(void)
 	close(l.b);
 }
 
-/* The program has asked TCP to wait in close(), and the cable is cut (lend.sh). */
-static void held_linger(void)
-{
-	struct linger linger = { .l_onoff = 1, .l_linger = 60 };
-	struct lent l;
-
-	stream_open(&l);
-	echo(&l);
-	check(!setsockopt(l.a, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), "SO_LINGER: %m");
-	wait_until_told("established");
-	close(l.a);
-}
-
 /* An established stream works as before, whatever was tried outside. */
 static void kept(void)
 {
@@ -496,7 +483,6 @@ const struct test lend_both_tests[] = {
 	{ "held", held },
 	{ "held_starting", held_starting },
 	{ "held_requested", held_requested },
-	{ "held_linger", held_linger },
 	{ "kept", kept },
 	{ NULL, NULL },
 };

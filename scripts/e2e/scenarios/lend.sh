@@ -127,16 +127,6 @@ scenario lend_device_starting 40 "a device is deleted while a program waits for 
 scenario lend_device_requested 40 "a device is deleted while a program has to answer" \
 	-- lend_without_device held_requested requested mpa1
 
-# The device's worker would wait for the program's time.
-scenario lend_linger 40 "SO_LINGER of a program's own connection does not delay the device's end"
-lend_linger() {
-	dirty
-	hold held_linger established
-	ip -n b link set vb down
-	resume
-	link_delete mpa0
-}
-
 scenario lend_killed_by_ss 40 "ss -K ends MPA on a program's own connection"
 lend_killed_by_ss() {
 	hold held established
