@@ -448,8 +448,8 @@ void rnic_sock_keep(struct rnic_sock *s)
 }
 
 /**
- * rnic_sock_return() - end the use of a lent connection
- * @s:	the connection, or one that was kept, which this closes
+ * rnic_sock_return() - end the use of a lent connection, which was not kept
+ * @s:	the connection
  *
  * Context: process, socket not locked.
  */
