@@ -441,8 +441,6 @@ void rnic_sock_keep(struct rnic_sock *s)
 	rcu_assign_pointer(sk->sk_wq, &s->sock->wq);
 	sk_set_socket(sk, s->sock);
 	write_unlock_bh(&sk->sk_callback_lock);
-	/* Closing it must not wait, whatever the program has set. */
-	sock_reset_flag(sk, SOCK_LINGER);
 	release_sock(sk);
 	s->lent = false;
 }
