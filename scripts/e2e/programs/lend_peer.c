@@ -330,7 +330,7 @@ static void last_behind_text(void)
 	struct lent l;
 
 	script_open(&l);
-	check(!setsockopt(l.a, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)), "SO_SNDBUFFORCE: %m");
+	check(!setsockopt(l.a, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)), "sndbuf: %m");
 	/* Just below the bytes that the driver lets wait in TCP, which are 256 KiB */
 	for (; waits < 230 << 10; sent++) {
 		check(write(l.a, text, sizeof(text)) == sizeof(text), "write: %m");
