@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../drivers/infiniband/sw/mpa"
 # Stores that nobody can see yet: FILE:TEXT, and why.
 UNSEEN=(
 	'conn/ep.c:ep->state = initiator:rnic_ep_new(), not on the list'
-	'tcp/ulp.c:sock->ops = u->ops:rnic_sock_borrow(), the struct socket is new'
+	'tcp/borrow.c:sock->ops = u->ops:rnic_sock_borrow(), the struct socket is new'
 	'mem/mr_reg.c:mr->valid:before publish_region()'
 	'mem/mr_reg.c:mr->stag:publish_region(), the index is reserved only'
 	'ring/cq_ring.c:slot->:user space sees the entry with its flags'

@@ -205,10 +205,13 @@ static int await_bytes(struct socket *sock)
 /* What cannot be started is refused, and the connection is as before. */
 static int refuse(struct talker *a, struct talker *b)
 {
+	struct mpa_status status;
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct socket *udp, *sock = a->sock;
 	int ret;
 
+	if (mpa_status(sock, &status) != -EINVAL || mpa_reject(sock, NULL, 0) != -EINVAL)
+		return complain("a plain socket has a status");
 	ret = sock_create_kern(&init_net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &udp);
 	if (ret)
 		return ret;

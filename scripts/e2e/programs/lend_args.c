@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Tests of lend_probe: calls that are refused. */
+/* Tests of lend_probe: calls that are refused, and options of the socket. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -401,6 +401,55 @@ static void addrform(void)
 	script_free(&l);
 }
 
+static const struct option {
+	int level, name, value;
+} options[] = {
+	{ SOL_SOCKET, SO_RCVLOWAT, 3 },
+	{ SOL_SOCKET, SO_RCVBUF, 20000 },	/* the kernel doubles it */
+	{ SOL_SOCKET, SO_OOBINLINE, 0 },
+	{ IPPROTO_TCP, TCP_NODELAY, 0 },
+	{ IPPROTO_TCP, TCP_NOTSENT_LOWAT, 12345 },
+};
+
+static void get_options(int fd, int *values)
+{
+	socklen_t len;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		len = sizeof(*values);
+		check(!getsockopt(fd, options[i].level, options[i].name, &values[i], &len),
+		      "option %zu: %m", i);
+	}
+}
+
+/* The driver has options of its own while it has the stream, and only then. */
+static void options_return(void)
+{
+	int before[ARRAY_SIZE(options)], during[ARRAY_SIZE(options)], after[ARRAY_SIZE(options)];
+	const struct option *o;
+	struct lent l;
+	size_t i;
+
+	lent_open(&l);
+	for (o = options; o < options + ARRAY_SIZE(options); o++)
+		check(!setsockopt(l.a, o->level, o->name, &o->value, sizeof(o->value)), "set: %m");
+	get_options(l.a, before);
+	ask_in_text(&l, "who");
+	get_options(l.a, during);
+	check(during[1] >= 512 << 10 && during[2] && during[3], "receive buffer %d, options %d %d",
+	      during[1], during[2], during[3]);
+	wait_for(l.b, MPA_STREAM_REQUESTED);
+	check(!answer(l.b, MPA_REJECT, ""), "MPA_REJECT: %m");
+	wait_for(l.a, MPA_STREAM_REJECTED);
+	get_options(l.a, after);
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		check(before[i] == after[i], "option %zu was %d, is %d", i, before[i], after[i]);
+	close(l.a);
+	close(l.b);
+	lent_free(&l);
+}
+
 const struct test lend_arg_tests[] = {
 	{ "bad_start", bad_start },
 	{ "bad_qp", bad_qp },
@@ -415,5 +464,6 @@ const struct test lend_arg_tests[] = {
 	{ "loopback", loopback },
 	{ "busy", busy },
 	{ "addrform", addrform },
+	{ "options_return", options_return },
 	{ NULL, NULL },
 };

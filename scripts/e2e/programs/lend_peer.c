@@ -137,19 +137,26 @@ static void slow_frames(void)
 	script_free(&l);
 }
 
-/* Nothing is lost behind a Reply (DUAL-08). */
-static void reply_and_fpdu(void)
+/* The Reply and an FPDU come in one segment. */
+static void answer_and_send(struct lent *l)
 {
 	struct ibv_sge to;
 	uint8_t buf[600];
-	struct lent l;
 	size_t n;
 
-	initiate(&l);
-	to = sge(&l.p.a, 0, 100);
-	post_recv(&l.p.a, 1, &to, 1);
+	initiate(l);
+	to = sge(&l->p.a, 0, 100);
+	post_recv(&l->p.a, 1, &to, 1);
 	n = put_enhanced(buf, REPLY, CRC, "me");
-	script_send(&l, buf, n + put_send(buf + n, 1, "at once"));
+	script_send(l, buf, n + put_send(buf + n, 1, "at once"));
+}
+
+/* Nothing is lost behind a Reply (DUAL-08). */
+static void reply_and_fpdu(void)
+{
+	struct lent l;
+
+	answer_and_send(&l);
 	wc_expect(&l.p.a, 1, IBV_WC_SUCCESS);
 	check(!memcmp(l.p.a.mem, "at once", 7), "'%.7s'", l.p.a.mem);
 	wait_for(l.a, MPA_STREAM_ESTABLISHED);
@@ -159,16 +166,9 @@ static void reply_and_fpdu(void)
 /* The same, and the end of the stream */
 static void reply_fpdu_and_end(void)
 {
-	struct ibv_sge to;
-	uint8_t buf[600];
 	struct lent l;
-	size_t n;
 
-	initiate(&l);
-	to = sge(&l.p.a, 0, 100);
-	post_recv(&l.p.a, 1, &to, 1);
-	n = put_enhanced(buf, REPLY, CRC, "me");
-	script_send(&l, buf, n + put_send(buf + n, 1, "at once"));
+	answer_and_send(&l);
 	shutdown(l.b, SHUT_WR);
 	wc_expect(&l.p.a, 1, IBV_WC_SUCCESS);
 	expect_end(l.a);

@@ -7,12 +7,6 @@ int main(int argc, char **argv)
 	static const struct test *const groups[] = {
 		lend_both_tests, lend_peer_tests, lend_end_tests, lend_arg_tests,
 	};
-	struct test all[96] = { 0 };
-	size_t i, n = 0;
-	const struct test *t;
 
-	for (i = 0; i < ARRAY_SIZE(groups); i++)
-		for (t = groups[i]; t->name; t++)
-			all[n++] = *t;
-	return run_tests(argc, argv, all);
+	return run_groups(argc, argv, groups, ARRAY_SIZE(groups));
 }

@@ -524,3 +524,17 @@ int run_tests(int argc, char **argv, const struct test *tests)
 	}
 	return 0;
 }
+
+int run_groups(int argc, char **argv, const struct test *const *groups, size_t num)
+{
+	struct test all[96] = { 0 };
+	const struct test *t;
+	size_t i, n = 0;
+
+	for (i = 0; i < num; i++)
+		for (t = groups[i]; t->name; t++) {
+			check(n < ARRAY_SIZE(all) - 1, "too many tests");
+			all[n++] = *t;
+		}
+	return run_tests(argc, argv, all);
+}

@@ -67,6 +67,7 @@ struct test {
 };
 
 int run_tests(int argc, char **argv, const struct test *tests);
+int run_groups(int argc, char **argv, const struct test *const *groups, size_t num);
 
 /* Fail the test, naming the place. */
 void __attribute__((noreturn, format(printf, 3, 4)))

@@ -10,7 +10,7 @@ lend() {
 
 scenarios lend 40 "MPA on a program's own connection" lend \
 	accepted closed_at_once rejected rejected_and_closed rejected_at_once unread \
-	request_first data small_buffers depths epoll_edges blocked_reader
+	request_first data small_buffers options_return depths epoll_edges blocked_reader
 scenarios lend 40 "MPA on a program's own connection, a scripted peer" lend \
 	early_fpdu early_bytes text_not_request text_not_reply request_not_reply bad_reply \
 	slow_frames reply_and_fpdu reply_fpdu_and_end reject_and_text reject_and_end \

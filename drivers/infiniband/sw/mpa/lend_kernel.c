@@ -48,27 +48,23 @@ int rdma_mpa_start(struct socket *sock, struct ib_qp *qp, const struct rdma_mpa_
 		.last = start->last,
 		.last_len = start->last_len,
 	};
-	struct rnic_ulp *u;
 	int ret;
 
 	ret = check_start(qp, start);
+	ret = ret ? ret : rnic_ulp_make(sock);
 	if (ret)
 		return ret;
-	u = rnic_ulp_get(sock);
-	if (IS_ERR(u))
-		return PTR_ERR(u);
 	rnic_qp_get(rnic_qp(qp));
-	return rnic_lend_start(u, rnic_dev(qp->device), &lent, start->event, start->context);
+	return rnic_lend_start(rnic_ulp_find(sock), rnic_dev(qp->device), &lent, start->event,
+			       start->context);
 }
 EXPORT_SYMBOL_GPL(rdma_mpa_start);
 
 static int answer(struct socket *sock, bool accept, const struct mpa_answer *a, const void *pd)
 {
-	struct rnic_ulp *u = rnic_ulp_get(sock);
+	struct rnic_ulp *u = rnic_ulp_find(sock);
 
-	if (IS_ERR(u))
-		return PTR_ERR(u);
-	return rnic_lend_answer(u, accept, a, pd);
+	return u ? rnic_lend_answer(u, accept, a, pd) : -EINVAL;
 }
 
 /**
@@ -116,14 +112,14 @@ EXPORT_SYMBOL_GPL(rdma_mpa_reject);
  * @status:	filled in
  *
  * Context: process.
- * Return: 0 or -errno.
+ * Return: 0, or -EINVAL if nobody has tried to start MPA on it.
  */
 int rdma_mpa_status(struct socket *sock, struct mpa_status *status)
 {
-	struct rnic_ulp *u = rnic_ulp_get(sock);
+	struct rnic_ulp *u = rnic_ulp_find(sock);
 
-	if (IS_ERR(u))
-		return PTR_ERR(u);
+	if (!u)
+		return -EINVAL;
 	rnic_lend_status(u, status);
 	return 0;
 }

@@ -86,7 +86,6 @@ static int begin_responder(struct rnic_ep *ep, struct rnic_ulp *u,
 		}
 	}
 	rnic_startup_await_peer(ep);
-	rnic_conn_kick(&ep->conn);
 	return 0;
 }
 
@@ -103,7 +102,11 @@ static int begin(struct rnic_ep *ep, struct rnic_ulp *u, const struct rnic_lent_
 	rnic_ep_join_qp(ep);
 	if (!rnic_qp_is_free(ep->conn.qp))
 		return -EINVAL;
-	return start->initiator ? begin_initiator(ep, start) : begin_responder(ep, u, start);
+	ret = start->initiator ? begin_initiator(ep, start) : begin_responder(ep, u, start);
+	/* The peer may have closed, or sent something, before the events were hooked. */
+	if (!ret)
+		rnic_conn_kick(&ep->conn);
+	return ret;
 }
 
 /**

@@ -27,17 +27,20 @@
 #include "tcp/port.h"
 #include "tcp/sock.h"
 
-/* Receive buffer for the largest FPDU and the overhead of its skbs. */
-#define RCVBUF_MIN	(512 * 1024)
 /* Most bytes that wait unsent in TCP. */
 #define UNSENT_MAX	(256 * 1024)
 
-/*
- * Set the options that an accepted socket does not inherit, or shares with its listener.
+/**
+ * rnic_sock_tune() - set the options that an accepted socket does not inherit, or shares with its
+ * listener
+ * @sk:	socket
+ *
  * UNSENT_MAX keeps TCP busy without filling the send buffer, because bytes that wait there
  * leave the cache and keep their chunks from being recycled.
+ *
+ * Context: process, socket lock not held.
  */
-static void set_socket_options(struct sock *sk)
+void rnic_sock_tune(struct sock *sk)
 {
 	sk->sk_allocation = GFP_NOIO;
 	compat_sock_own_frag(sk);
@@ -100,8 +103,8 @@ static int create_tcp_socket(struct rnic_sock *s, struct net *net, int vrf, sa_f
 	put_net(net);
 
 	sk->sk_reuse = SK_CAN_REUSE;
-	set_socket_options(sk);
-	sk->sk_rcvbuf = max_t(int, sk->sk_rcvbuf, RCVBUF_MIN);
+	rnic_sock_tune(sk);
+	sk->sk_rcvbuf = max_t(int, sk->sk_rcvbuf, RNIC_RCVBUF_MIN);
 	/* MPA has no urgent data: keep those bytes in the stream. */
 	sock_set_flag(sk, SOCK_URGINLINE);
 	ret = vrf ? sock_bindtoindex(sk, vrf, true) : 0;
@@ -396,7 +399,7 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
 	}
 	rnic_lockclass_set(s);
 	set_owner(s->sock, listener->sock);
-	set_socket_options(sk);
+	rnic_sock_tune(sk);
 	get_memcg(s, listener->sock->sk);
 	/* Priority belongs to the type of service, which the socket inherits. */
 	sk->sk_priority = listener->sock->sk->sk_priority;
@@ -429,53 +432,6 @@ void rnic_sock_keepalive(struct rnic_sock *s, int seconds)
 		tcp_sock_set_keepintvl(sk, seconds);
 	}
 	sock_set_keepalive(sk);
-}
-
-/**
- * rnic_sock_set_options() - set the driver's options on a connection of a program
- * @s:	the connection; keeps what they were
- *
- * Context: process, socket lock not held.
- */
-void rnic_sock_set_options(struct rnic_sock *s)
-{
-	struct sock *sk = s->sock->sk;
-
-	lock_sock(sk);
-	s->was.rcvbuf = sk->sk_rcvbuf;
-	if (s->was.rcvbuf < RCVBUF_MIN) {
-		WRITE_ONCE(sk->sk_rcvbuf, RCVBUF_MIN);
-		WRITE_ONCE(tcp_sk(sk)->window_clamp,
-			   max_t(u32, tcp_sk(sk)->window_clamp, tcp_full_space(sk)));
-	}
-	release_sock(sk);
-	s->was.allocation = sk->sk_allocation;
-	s->was.notsent_lowat = READ_ONCE(tcp_sk(sk)->notsent_lowat);
-	s->was.nonagle = tcp_sk(sk)->nonagle;
-	s->was.urginline = sock_flag(sk, SOCK_URGINLINE);
-	set_socket_options(sk);
-	sock_set_flag(sk, SOCK_URGINLINE);
-}
-
-/**
- * rnic_sock_restore_options() - undo rnic_sock_set_options()
- * @s:	the connection
- *
- * Context: process, socket lock not held.
- */
-void rnic_sock_restore_options(struct rnic_sock *s)
-{
-	struct sock *sk = s->sock->sk;
-
-	lock_sock(sk);
-	if (sk->sk_rcvbuf == RCVBUF_MIN)
-		WRITE_ONCE(sk->sk_rcvbuf, s->was.rcvbuf);
-	sk->sk_allocation = s->was.allocation;
-	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, s->was.notsent_lowat);
-	tcp_sk(sk)->nonagle = s->was.nonagle;
-	sock_valbool_flag(sk, SOCK_URGINLINE, s->was.urginline);
-	WRITE_ONCE(sk->sk_rcvlowat, 1);
-	release_sock(sk);
 }
 
 /**

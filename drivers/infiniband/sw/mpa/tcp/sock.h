@@ -27,6 +27,9 @@ enum rnic_sock_event {
 	RNIC_SOCK_STATE,
 };
 
+/* Least receive buffer: for the largest FPDU and the overhead of its skbs */
+#define RNIC_RCVBUF_MIN	(512 * 1024)
+
 /**
  * struct rnic_sock - a TCP socket
  * @sock:	the socket, NULL before it is created and after rnic_sock_close()
@@ -60,6 +63,7 @@ struct rnic_sock {
 	struct {
 		gfp_t allocation;
 		int rcvbuf;
+		int rcvlowat;
 		u32 notsent_lowat;
 		u8 nonagle;
 		bool urginline;
@@ -82,8 +86,7 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
 void rnic_sock_charge(struct rnic_sock *s);
 void rnic_sock_keepalive(struct rnic_sock *s, int seconds);
-void rnic_sock_set_options(struct rnic_sock *s);
-void rnic_sock_restore_options(struct rnic_sock *s);
+void rnic_sock_tune(struct sock *sk);
 void rnic_sock_close(struct rnic_sock *s);
 void rnic_sock_abort(struct rnic_sock *s);
 void rnic_sock_shut(struct rnic_sock *s);

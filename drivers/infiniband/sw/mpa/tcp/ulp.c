@@ -281,22 +281,32 @@ void rnic_ulp_unregister(void)
 }
 
 /**
- * rnic_ulp_get() - get the protocol's part of a kernel consumer's connection
- * @sock:	the connection, which gets the protocol if it has none
+ * rnic_ulp_find() - find the protocol's part of a kernel consumer's connection
+ * @sock:	the connection
+ *
+ * Context: process.
+ * Return: it, or NULL if the socket does not have the protocol.
+ */
+struct rnic_ulp *rnic_ulp_find(struct socket *sock)
+{
+	return READ_ONCE(sock->ops)->release == release_socket ? get_ulp(sock) : NULL;
+}
+
+/**
+ * rnic_ulp_make() - give a kernel consumer's connection the protocol, unless it has it
+ * @sock:	the connection
  *
  * Context: process, socket not locked.
- * Return: it, or an error pointer: -EEXIST if the socket has another protocol, -ENOTCONN.
+ * Return: 0; -EEXIST if the socket has another protocol; -ENOTCONN; or another -errno.
  */
-struct rnic_ulp *rnic_ulp_get(struct socket *sock)
+int rnic_ulp_make(struct socket *sock)
 {
 	static char name[] = MPA_ULP;
-	const struct proto_ops *ops = READ_ONCE(sock->ops);
-	int ret;
 
-	if (ops->release == release_socket)
-		return get_ulp(sock);
-	ret = ops->setsockopt(sock, SOL_TCP, TCP_ULP, KERNEL_SOCKPTR(name), strlen(name));
-	return ret ? ERR_PTR(ret) : get_ulp(sock);
+	if (rnic_ulp_find(sock))
+		return 0;
+	return READ_ONCE(sock->ops)->setsockopt(sock, SOL_TCP, TCP_ULP, KERNEL_SOCKPTR(name),
+						strlen(name));
 }
 
 /**
@@ -387,75 +397,4 @@ int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len)
 	WRITE_ONCE(sk->sk_sndbuf, size);
 	release_sock(sk);
 	return ret;
-}
-
-/* The driver's side of a lent connection */
-
-/**
- * rnic_sock_borrow() - use a program's connection
- * @s:		filled in, and hooked
- * @u:		the program's connection, taken
- * @event:	called for each event from now on; earlier events are lost
- *
- * Context: process, socket not locked.
- * Return: 0; -EAGAIN if the send buffer has no room, or another -errno; @s is borrowed
- * nevertheless if @s->lent.
- */
-int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn event)
-{
-	struct sock *sk = u->sk;
-	struct socket *sock;
-	int ret;
-
-	ret = sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &sock);
-	if (ret)
-		return ret;
-	__module_get(u->ops->owner);
-	sock->ops = u->ops;
-	sock->state = SS_CONNECTED;
-	sock->sk = sk;
-	s->sock = sock;
-	s->lent = true;
-	s->foreign = true;
-	rnic_sock_set_options(s);
-	if (!sk_stream_is_writeable(sk))
-		return -EAGAIN;
-	rnic_sock_hook(s, event);
-	return 0;
-}
-
-/**
- * rnic_sock_keep() - keep a lent connection, because the program closes it
- * @s:	the connection
- *
- * Context: process, socket not locked; the program's struct socket is being released.
- */
-void rnic_sock_keep(struct rnic_sock *s)
-{
-	struct sock *sk = s->sock->sk;
-
-	lock_sock(sk);
-	/* A worker of ours must not wait for the peer as the program would have. */
-	sock_reset_flag(sk, SOCK_LINGER);
-	write_lock_bh(&sk->sk_callback_lock);
-	rcu_assign_pointer(sk->sk_wq, &s->sock->wq);
-	sk_set_socket(sk, s->sock);
-	write_unlock_bh(&sk->sk_callback_lock);
-	release_sock(sk);
-	s->lent = false;
-}
-
-/**
- * rnic_sock_return() - end the use of a lent connection, which was not kept
- * @s:	the connection
- *
- * Context: process, socket not locked.
- */
-void rnic_sock_return(struct rnic_sock *s)
-{
-	rnic_sock_unhook(s);
-	rnic_sock_restore_options(s);
-	s->sock->sk = NULL;
-	sock_release(s->sock);
-	s->sock = NULL;
 }

@@ -48,12 +48,14 @@ struct rnic_ulp_user {
 
 int rnic_ulp_register(const struct rnic_ulp_user *user);
 void rnic_ulp_unregister(void);
-struct rnic_ulp *rnic_ulp_get(struct socket *sock);
+struct rnic_ulp *rnic_ulp_find(struct socket *sock);
+int rnic_ulp_make(struct socket *sock);
 int rnic_ulp_take(struct rnic_ulp *u);
 void rnic_ulp_give_back(struct rnic_ulp *u);
 void rnic_ulp_wake(struct rnic_ulp *u);
 int rnic_ulp_send(struct rnic_ulp *u, const void *buf, u32 len);
 
+/* borrow.c */
 int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn event);
 void rnic_sock_keep(struct rnic_sock *s);
 void rnic_sock_return(struct rnic_sock *s);

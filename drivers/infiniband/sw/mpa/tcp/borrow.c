@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A connection that a program lends (ulp.c) as a struct rnic_sock. It has a struct socket of the
+ * driver's own for the program's struct sock, and the driver's options while it has the stream.
+ *
+ * Lifetime. The driver's struct socket has no reference to the struct sock while the program has
+ * one (@lent). When the program closes first, rnic_sock_keep() makes the driver's the only one, and
+ * rnic_sock_close() closes it like any other. Otherwise rnic_sock_return() frees it.
+ */
+#include <linux/net.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "tcp/ulp.h"
+
+/* The program's options are under the socket lock. */
+static void replace_options(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	lock_sock(sk);
+	s->was.allocation = sk->sk_allocation;
+	s->was.rcvbuf = sk->sk_rcvbuf;
+	s->was.rcvlowat = sk->sk_rcvlowat;
+	s->was.notsent_lowat = tcp_sk(sk)->notsent_lowat;
+	s->was.nonagle = tcp_sk(sk)->nonagle;
+	s->was.urginline = sock_flag(sk, SOCK_URGINLINE);
+	if (s->was.rcvbuf < RNIC_RCVBUF_MIN) {
+		WRITE_ONCE(sk->sk_rcvbuf, RNIC_RCVBUF_MIN);
+		WRITE_ONCE(tcp_sk(sk)->window_clamp,
+			   max_t(u32, tcp_sk(sk)->window_clamp, tcp_full_space(sk)));
+	}
+	sock_set_flag(sk, SOCK_URGINLINE);
+	release_sock(sk);
+	rnic_sock_tune(sk);
+}
+
+static void restore_options(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	lock_sock(sk);
+	sk->sk_allocation = s->was.allocation;
+	if (sk->sk_rcvbuf == RNIC_RCVBUF_MIN)
+		WRITE_ONCE(sk->sk_rcvbuf, s->was.rcvbuf);
+	WRITE_ONCE(sk->sk_rcvlowat, s->was.rcvlowat);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, s->was.notsent_lowat);
+	tcp_sk(sk)->nonagle = s->was.nonagle;
+	sock_valbool_flag(sk, SOCK_URGINLINE, s->was.urginline);
+	release_sock(sk);
+}
+
+/**
+ * rnic_sock_borrow() - use a program's connection
+ * @s:		filled in, and hooked
+ * @u:		the program's connection, taken
+ * @event:	called for each event from now on; earlier events are lost
+ *
+ * Context: process, socket not locked.
+ * Return: 0; -EAGAIN if the send buffer has no room, or another -errno; @s is borrowed
+ * nevertheless if @s->lent.
+ */
+int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn event)
+{
+	struct sock *sk = u->sk;
+	struct socket *sock;
+	int ret;
+
+	ret = sock_create_lite(sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &sock);
+	if (ret)
+		return ret;
+	__module_get(u->ops->owner);
+	sock->ops = u->ops;
+	sock->state = SS_CONNECTED;
+	sock->sk = sk;
+	s->sock = sock;
+	s->lent = true;
+	s->foreign = true;
+	replace_options(s);
+	if (!sk_stream_is_writeable(sk))
+		return -EAGAIN;
+	rnic_sock_hook(s, event);
+	return 0;
+}
+
+/**
+ * rnic_sock_keep() - keep a lent connection, because the program closes it
+ * @s:	the connection
+ *
+ * Context: process, socket not locked; the program's struct socket is being released.
+ */
+void rnic_sock_keep(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	lock_sock(sk);
+	/* A worker of ours must not wait for the peer as the program would have. */
+	sock_reset_flag(sk, SOCK_LINGER);
+	/* rnic_sock_room() may wait for room, and has set this in the program's. */
+	set_bit(SOCK_NOSPACE, &s->sock->flags);
+	write_lock_bh(&sk->sk_callback_lock);
+	rcu_assign_pointer(sk->sk_wq, &s->sock->wq);
+	sk_set_socket(sk, s->sock);
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+	s->lent = false;
+}
+
+/**
+ * rnic_sock_return() - end the use of a lent connection, which was not kept
+ * @s:	the connection
+ *
+ * Context: process, socket not locked.
+ */
+void rnic_sock_return(struct rnic_sock *s)
+{
+	rnic_sock_unhook(s);
+	restore_options(s);
+	s->sock->sk = NULL;
+	sock_release(s->sock);
+	s->sock = NULL;
+}
