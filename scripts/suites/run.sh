@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # run.sh [-w] [SUITE...]: runs other people's programs over our device and over siw, in a
 # guest for each, and prints a table. -w writes it into Documentation/suites.rst, between
-# two marks.
+# two marks; numbers that build/suites/results does not have stay there.
 #
-# The suites are those of cases.sh; all, if none is named. WHO (mpa siw) names the devices.
+# The suites are those of cases.sh; all, if none is named. WHO (mpa siw) names the devices. CASES
+# ("nvme_012 srp_*"), if it is set, has patterns, and only the cases that match one of them run: the
+# scenarios of cases.sh without suite_SUITE_. Their lines are in build/suites/results.some, because
+# they are no result of the suite, and -w is refused.
 # build/suites/results has a line for each case, "SUITE DEVICE VERDICT CASE", of the last
 # run of that suite on that device. What a case said is in build/suites/DEVICE.
 #
@@ -16,6 +19,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 OUT=$BUILD/suites
+RESULTS=$OUT/results${CASES:+.some}
 DOC=$TOP/Documentation/suites.rst
 WHO=${WHO:-mpa siw}
 BEGIN='.. The table is written by scripts/suites/run.sh.'
@@ -141,20 +145,34 @@ verdicts() {
 keep() {
 	local who=$1
 	shift
-	touch "$OUT/results"
+	touch "$RESULTS"
 	{
 		awk -v who="$who" -v now=" $* " '
-			$2 != who || !index(now, " " $1 " ")' "$OUT/results"
+			$2 != who || !index(now, " " $1 " ")' "$RESULTS"
 		verdicts "$who"
-	} > "$OUT/results.new"
-	mv "$OUT/results.new" "$OUT/results"
+	} > "$RESULTS.new"
+	mv "$RESULTS.new" "$RESULTS"
+}
+
+# match_cases: of the scenarios on stdin, those that CASES names
+match_cases() {
+	local name pattern patterns
+	read -ra patterns <<< "${CASES:-*}"
+	while read -r name; do
+		for pattern in "${patterns[@]}"; do
+			# shellcheck disable=SC2053 # a pattern
+			[[ $name == suite_*([^_])_$pattern ]] && echo "$name" && break
+		done
+	done
 }
 
 run_suites() {		# WHO SUITE...
 	local who=$1 names module pattern
 	shift
 	pattern="^suite_($(tr ' ' '|' <<< "$*"))_"
-	mapfile -t names < <("$TOP/scripts/e2e/guest.sh" --tags | awk '{ print $1 }' | grep -E "$pattern")
+	mapfile -t names < <("$TOP/scripts/e2e/guest.sh" --tags | awk '{ print $1 }' |
+		grep -E "$pattern" | match_cases)
+	[ "${#names[@]}" -gt 0 ] || die "no case of $* matches $CASES"
 	module=$(module_of "$who")
 	step "$who: ${#names[@]} scenarios of $*"
 	rm -rf "${OUT:?}/$who"
@@ -167,33 +185,46 @@ run_suites() {		# WHO SUITE...
 
 rule() { echo '==========  ===================  ================  ================'; }
 
-# table: passed, failed and skipped of each suite
+# count SUITE WHO: how many passed, failed, were skipped; nothing if there is no result
+count() {
+	awk -v suite="$1" -v who="$2" '
+		$1 == suite && $2 == who { n[$3]++; any = 1 }
+		END { if (any) print n["pass"] + 0 ", " n["fail"] + 0 ", " n["skip"] + 0 }
+	' "$RESULTS"
+}
+
+# row SUITE PACKAGE FILE: FILE's row of the suite has what there is no result of
+row() {
+	local mpa siw version old=()
+	IFS='|' read -ra old < <(sed -nE "/^$1  /s/  +/|/gp" "$3") || true
+	mpa=$(count "$1" mpa)
+	siw=$(count "$1" siw)
+	version=$(dpkg-query -W -f '${Version}' "$2" 2> /dev/null || echo -)
+	[ -n "$mpa$siw" ] || version=${old[1]:-}
+	[ -z "$version" ] || printf '%-10s  %-19s  %-16s  %s\n' "$1" "$version" \
+		"${mpa:-${old[2]:--}}" "${siw:-${old[3]:--}}"
+}
+
+# table FILE: passed, failed and skipped of each suite; what was not run is as in FILE
 table() {
-	local suite package file who cells
+	local suite package file
 	rule
 	printf '%-10s  %-19s  %-16s  %s\n' suite package 'rdma_mpa' siw
 	rule
 	while read -r suite package file; do
-		cells=()
-		for who in mpa siw; do
-			cells+=("$(awk -v suite="$suite" -v who="$who" '
-				$1 == suite && $2 == who { n[$3]++; any = 1 }
-				END { print any ? n["pass"] + 0 ", " n["fail"] + 0 ", " n["skip"] + 0 : "-" }
-			' "$OUT/results")")
-		done
-		[ "${cells[*]}" = '- -' ] || printf '%-10s  %-19s  %-16s  %s\n' "$suite" \
-			"$(dpkg-query -W -f '${Version}' "$package" 2> /dev/null || echo -)" "${cells[@]}"
+		row "$suite" "$package" "$1"
 	done < <(suites)
 	rule
 	echo
-	echo "On $(date +%F), Linux $(guest_release). The numbers are cases passed, failed, skipped."
+	echo "The last run was on $(date +%F), Linux $(guest_release). The numbers are cases passed," \
+		"failed, skipped."
 }
 
 # write_table: into the document
 write_table() {
 	[ "$(grep -cxF -e "$BEGIN" -e "$END" "$DOC")" = 2 ] ||
 		die "$DOC must have the lines \"$BEGIN\" and \"$END\" once each"
-	TEXT=$(table) awk -v begin="$BEGIN" -v end="$END" '
+	TEXT=$(table "$DOC") awk -v begin="$BEGIN" -v end="$END" '
 		$0 == end { inside = 0 }
 		!inside { print }
 		$0 == begin { inside = 1; print "\n" ENVIRON["TEXT"] "\n" }' "$DOC" > "$DOC.new"
@@ -206,15 +237,17 @@ unexplained() {
 	while read -r suite who verdict name; do
 		[ "$who $verdict" = "mpa fail" ] || continue
 		grep -qF "\`\`$suite $name\`\`" "$DOC" || echo "$suite $name"
-	done < "$OUT/results"
+	done < "$RESULTS"
 }
 
 write=''
 if [ "${1:-}" = -w ]; then
 	write=1
 	shift
+	[ -z "${CASES:-}" ] || die "-w writes the numbers of whole suites, not of CASES"
 fi
 mkdir -p "$OUT"
+rm -f "$OUT/results.some"
 copy_blktests
 choose "$@"
 [ "${#chosen[@]}" -gt 0 ] || die "no suite to run"
@@ -223,9 +256,9 @@ choose "$@"
 for who in $WHO; do
 	run_suites "$who" "${chosen[@]}"
 done
-table
+table /dev/null
 [ -z "$write" ] || write_table
-grep ' fail ' "$OUT/results" | sed 's/^/failed: /' || true
+grep ' fail ' "$RESULTS" | sed 's/^/failed: /' || true
 new=$(unexplained)
 [ -z "$new" ] || die "Documentation/suites.rst has no reason for:" "$new"
 [ -z "$missing" ] || die "not every suite is installed: scripts/deps.sh suites"
