@@ -320,7 +320,7 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		rnic_qp_close_sends(qp);
 	/* The worker has nothing to do for the other states, which rdma_cm always sets. */
 	if (!ret && mask & IB_QP_STATE &&
-	    (attr->qp_state == IB_QPS_RESET || attr->qp_state > IB_QPS_RTS))
+	    (attr->qp_state == IB_QPS_RESET || attr->qp_state == IB_QPS_ERR))
 		rnic_qp_kick(qp);
 	if (qp->sq.user)
 		rnic_qp_look(qp);

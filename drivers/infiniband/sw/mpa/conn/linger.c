@@ -41,11 +41,16 @@ void rnic_linger_start(struct rnic_ep *ep)
 	rnic_conn_kick(&ep->conn);
 }
 
-/* Return: true if TCP has the whole tail, or the connection is gone. */
+/*
+ * Send FIN behind the tail.
+ *
+ * Return: true if TCP has both, or the connection is gone.
+ */
 static bool push_tail(struct rnic_ep *ep)
 {
 	u32 unread, left = ep->conn.tail_len;
 	int ret = 1;
+	bool done;
 
 	rnic_sock_lock(&ep->conn.s);
 	while (ep->conn.tail_len && ret > 0) {
@@ -59,10 +64,13 @@ static bool push_tail(struct rnic_ep *ep)
 	rnic_sock_want(&ep->conn.s, 1);
 	unread = rnic_sock_unread(&ep->conn.s);
 	rnic_sock_consume(&ep->conn.s, unread);
+	done = !ep->conn.tail_len || (ret < 0 && ret != -EAGAIN);
+	if (done)
+		rnic_sock_shut(&ep->conn.s);
 	rnic_sock_unlock(&ep->conn.s);
 	if (ep->conn.last_words && (unread || ep->conn.tail_len != left))
 		rnic_conn_extend(&ep->conn, LINGER_MS, ep->until);
-	return !ep->conn.tail_len || (ret < 0 && ret != -EAGAIN);
+	return done;
 }
 
 /**
@@ -82,7 +90,6 @@ enum mpa_event rnic_linger_on(struct rnic_ep *ep)
 	lockdep_assert_held(&ep->lock);
 	if (push_tail(ep)) {
 		rnic_conn_drop_tail(&ep->conn);
-		rnic_sock_shut(&ep->conn.s);
 		if (closed)
 			return MPA_ON_FLUSHED;
 	}

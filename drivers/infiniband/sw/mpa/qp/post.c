@@ -78,31 +78,6 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 }
 
 /**
- * rnic_qp_close_sends() - send no work request that is posted from now on
- * @qp:	queue pair that the consumer closes
- *
- * They are flushed when the connection has ended (RFC 5041 section 6.2.1), so they do not delay it.
- *
- * Context: process.
- */
-void rnic_qp_close_sends(struct rnic_qp *qp)
-{
-	struct rnic_conn *conn;
-
-	/* The startup may still have the stream. */
-	spin_lock_bh(&qp->lock);
-	conn = qp->conn ? rnic_conn_get(qp->conn) : NULL;
-	spin_unlock_bh(&qp->lock);
-	if (!conn)
-		return;
-	rnic_sock_lock(&conn->s);
-	if (READ_ONCE(qp->conn) == conn)
-		rnic_sq_close(&qp->sq);
-	rnic_sock_unlock(&conn->s);
-	rnic_conn_put(conn);
-}
-
-/**
  * rnic_post_recv() - post a kernel consumer's receives
  * @ibqp:	the QP
  * @wr:		list of work requests

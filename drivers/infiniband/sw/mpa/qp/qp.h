@@ -320,6 +320,7 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_conn *conn, const struct mpa_
 void rnic_qp_work(struct work_struct *work);
 void rnic_qp_again(struct work_struct *work);
 void rnic_qp_look(struct rnic_qp *qp);
+void rnic_qp_close_sends(struct rnic_qp *qp);
 
 /* softirq.c */
 void rnic_qp_begin(struct rnic_qp *qp, struct rnic_conn *conn);
@@ -332,7 +333,6 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
 int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);
-void rnic_qp_close_sends(struct rnic_qp *qp);
 
 /* complete.c */
 void rnic_qp_discard(struct rnic_qp *qp);

@@ -386,14 +386,14 @@ void rnic_tx_done(struct rnic_qp *qp)
  * rnic_tx_idle() - test for an idle sending side
  * @qp:	queue pair, socket locked
  *
- * Return: true if all posted work requests and all Reads of the peer were carried out, and TCP has
- * all their bytes.
+ * Return: true if an agreed RTR was sent, all posted work requests and all Reads of the peer were
+ * carried out, and TCP has all their bytes.
  */
 bool rnic_tx_idle(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
 
-	return tx->msg == RNIC_TX_NONE && !tx->waits && tx->chunk.fill == tx->sent &&
+	return !tx->rtr && tx->msg == RNIC_TX_NONE && !tx->waits && tx->chunk.fill == tx->sent &&
 	       !rnic_reads_out(&qp->readq) && !rnic_reads_in(&qp->readq) &&
 	       !rnic_sq_pending(&qp->sq);
 }

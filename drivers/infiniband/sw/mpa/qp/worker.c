@@ -89,15 +89,52 @@ static bool is_close_over(struct rnic_qp *qp, struct rnic_conn *conn)
  */
 static void close_gracefully(struct rnic_qp *qp, struct rnic_conn *conn)
 {
-	bool opens = qp->tx.open || qp->rx.rtr;
+	bool finished, opens = qp->tx.open || qp->rx.rtr;
 
 	await_end(qp, conn);
 	if (opens && !rnic_tx_idle(qp))
 		return;
 	spin_lock_bh(&qp->lock);
-	/* Fails if an earlier run has done it. */
-	rnic_qp_try_move(qp, RNIC_MOVE_FINISH);
+	/* Fails if it was done before. */
+	finished = rnic_qp_try_move(qp, RNIC_MOVE_FINISH);
 	spin_unlock_bh(&qp->lock);
+	if (!finished)
+		return;
+	rnic_sock_shut(&conn->s);
+	/* The FIN begins the time anew. */
+	await_end(qp, conn);
+}
+
+/**
+ * rnic_qp_close_sends() - send no work request that is posted from now on, and FIN after the others
+ * @qp:	queue pair in SQD
+ *
+ * Those posted later are flushed when the connection has ended (RFC 5041 section 6.2.1), so they do
+ * not delay it. If nothing is left to receive or send, this sends FIN itself, because the worker
+ * would cost a wake-up. The worker also sends it if the startup still has the stream.
+ *
+ * Context: process.
+ */
+void rnic_qp_close_sends(struct rnic_qp *qp)
+{
+	struct rnic_conn *conn;
+
+	spin_lock_bh(&qp->lock);
+	conn = qp->conn ? rnic_conn_get(qp->conn) : NULL;
+	spin_unlock_bh(&qp->lock);
+	/* A queue pair in error stays there. */
+	if (!conn)
+		return;
+	rnic_sock_lock(&conn->s);
+	if (READ_ONCE(qp->conn) == conn) {
+		rnic_sq_close(&qp->sq);
+		if (rnic_qp_sends(qp) && !rnic_sock_unread(&conn->s))
+			close_gracefully(qp, conn);
+	}
+	rnic_sock_unlock(&conn->s);
+	rnic_conn_put(conn);
+	if (rnic_qp_life(qp) != RNIC_FINISHED)
+		rnic_qp_kick(qp);
 }
 
 /*
@@ -233,7 +270,6 @@ static void take_down(struct rnic_qp *qp, struct rnic_conn *conn)
 /* Return: true if the connection is over. */
 static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 {
-	bool finished = rnic_qp_life(qp) == RNIC_FINISHED;
 	bool unread, again, over;
 
 	rnic_sock_lock(&conn->s);
@@ -243,13 +279,10 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 		again |= qp->sq.user ? rnic_bulk_work(qp, &conn->s) : rnic_post_work(qp, &conn->s);
 	if (rnic_qp_state(qp) == IB_QPS_SQD)
 		close_gracefully(qp, conn);
-	finished = !finished && rnic_qp_life(qp) == RNIC_FINISHED;
 	over = is_over(qp, conn, unread);
 	if (over)
 		unlink_connection(qp, conn);
 	rnic_sock_unlock(&conn->s);
-	if (finished && !over)
-		rnic_sock_shut(&conn->s);
 	if (again && !over)
 		rnic_qp_kick(qp);
 	return over;

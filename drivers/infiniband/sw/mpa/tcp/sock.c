@@ -470,14 +470,19 @@ void rnic_sock_abort(struct rnic_sock *s)
  * rnic_sock_shut() - send FIN after the queued bytes; receiving continues
  * @s:	a socket
  *
- * Reports RNIC_SOCK_STATE, the first time only.
+ * Does not report RNIC_SOCK_STATE as kernel_sock_shutdown() would, because the caller knows.
  *
- * Context: process, socket lock not held.
+ * Context: process, socket locked.
  */
 void rnic_sock_shut(struct rnic_sock *s)
 {
-	if (!(READ_ONCE(s->sock->sk->sk_shutdown) & SEND_SHUTDOWN))
-		kernel_sock_shutdown(s->sock, SHUT_WR);
+	struct sock *sk = s->sock->sk;
+
+	sock_owned_by_me(sk);
+	if (sk->sk_shutdown & SEND_SHUTDOWN)
+		return;
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
 }
 
 /**
