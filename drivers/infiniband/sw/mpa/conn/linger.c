@@ -23,7 +23,7 @@
 #define LINGER_MAX_MS	10000
 
 /**
- * rnic_linger_start() - start to send the last bytes and close
+ * rnic_linger_start() - prepare to linger; rnic_linger_on() follows
  * @ep:	endpoint, @lock held
  *
  * From now on the work has its turns in rnic_wq, because each byte that still arrives makes one,
@@ -38,7 +38,6 @@ void rnic_linger_start(struct rnic_ep *ep)
 	rnic_conn_disarm(&ep->conn);
 	rnic_conn_arm(&ep->conn, LINGER_MS);
 	WRITE_ONCE(ep->conn.wq, rnic_wq);
-	rnic_conn_kick(&ep->conn);
 }
 
 /*

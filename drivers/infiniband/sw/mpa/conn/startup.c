@@ -289,6 +289,24 @@ static void finish_endpoint(struct rnic_ep *ep)
 	rnic_ep_put(ep);
 }
 
+/*
+ * Have the first turn here, because the work would cost a wake-up. At the end that closes second,
+ * the first turn is the last, too.
+ */
+static void begin_linger(struct rnic_ep *ep)
+{
+	enum mpa_event event;
+
+	rnic_ep_over(ep);
+	rnic_linger_start(ep);
+	event = rnic_linger_on(ep);
+	/* This turn may be the answer to the eviction, too. */
+	if (!event)
+		event = READ_ONCE(ep->cut);
+	if (event)
+		rnic_startup(ep, event, 0);
+}
+
 static void enter_state(struct rnic_ep *ep, enum mpa_state state)
 {
 	WRITE_ONCE(ep->state, state);
@@ -310,8 +328,7 @@ static void enter_state(struct rnic_ep *ep, enum mpa_state state)
 		begin_operation(ep);
 		break;
 	case MPA_LINGER:
-		rnic_ep_over(ep);
-		rnic_linger_start(ep);
+		begin_linger(ep);
 		break;
 	case MPA_DONE:
 		finish_endpoint(ep);

@@ -201,7 +201,8 @@ static bool handle_cut(struct rnic_ep *ep)
  * rnic_startup_look() - derive the next event of an endpoint and apply it
  * @ep:	endpoint; the caller has a reference
  *
- * Context: rnic_startup_wq; rnic_wq when it lingers.
+ * Context: rnic_startup_wq; the queue pair's worker when that took the connection down; rnic_wq
+ * when it lingers.
  */
 void rnic_startup_look(struct rnic_ep *ep)
 {
@@ -222,12 +223,13 @@ void rnic_startup_look(struct rnic_ep *ep)
 
 /**
  * rnic_startup_work() - the work of an endpoint
- * @work:	its conn.work; the reference of the queued work is dropped
+ * @work:	its conn.work; a reference is dropped
  *
- * @work may already run in rnic_wq while the turn that began to linger ends in rnic_startup_wq.
- * It waits for ep->lock then, and each has a reference of its own.
+ * The queue pair's worker calls this when it has taken the connection down (rnic_conn_end()), and
+ * @work may run in rnic_startup_wq or rnic_wq at the same time. The second turn waits for ep->lock,
+ * and each has a reference of its own.
  *
- * Context: rnic_startup_wq; rnic_wq when the endpoint lingers.
+ * Context: as for rnic_startup_look().
  */
 void rnic_startup_work(struct work_struct *work)
 {

@@ -148,7 +148,8 @@ void rnic_conn_disarm(struct rnic_conn *conn)
  * @off:	offset of the first byte
  * @len:	bytes
  *
- * Runs @work, which finds rnic_conn_ended() true and lingers.
+ * Calls the function of @work, which finds rnic_conn_ended() true and lingers. It runs in the
+ * caller, because a turn in rnic_startup_wq would cost a wake-up, and wait for startups.
  *
  * Context: process, the queue pair's worker.
  */
@@ -159,7 +160,8 @@ void rnic_conn_end(struct rnic_conn *conn, struct page *tail, u32 off, u32 len)
 	conn->tail_len = len;
 	/* Pairs with rnic_conn_ended(). */
 	smp_store_release(&conn->ended, true);
-	rnic_conn_kick(conn);
+	rnic_conn_get(conn);
+	conn->work.func(&conn->work);
 }
 
 /**
