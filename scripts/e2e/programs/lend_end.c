@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -235,10 +238,54 @@ static void peer_closed(void)
 	}
 }
 
+static atomic_bool posting, stop;
+
+/* Post Sends all the time, so that a doorbell may be in progress at any moment. */
+static void *post_ever(void *ctx)
+{
+	struct side *s = ctx;
+	struct ibv_sge from = sge(s, 0, 1);
+	struct ibv_send_wr *bad, wr = {
+		.sg_list = &from, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE,
+	};
+	struct ibv_wc wc[16];
+
+	while (!stop) {
+		if (!ibv_post_send(s->id->qp, &wr, &bad))
+			posting = true;
+		check(ibv_poll_cq(s->cq, ARRAY_SIZE(wc), wc) >= 0, "poll_cq");
+	}
+	return NULL;
+}
+
+/* The driver returns the socket while a task that posts waits for its lock. */
+static void reset_under_posts(bool close_first)
+{
+	pthread_t thread;
+	struct lent l;
+
+	reach_state(&l, MPA_STREAM_ESTABLISHED);
+	posting = false;
+	stop = false;
+	check(!pthread_create(&thread, NULL, post_ever, &l.p.a), "thread");
+	while (!posting)
+		sched_yield();
+	reset(&l.b);
+	wait_for(l.a, MPA_STREAM_CLOSED);
+	if (close_first)
+		close(l.a);
+	stop = true;
+	check(!pthread_join(thread, NULL), "join");
+	if (!close_first)
+		close(l.a);
+	lent_free(&l);
+}
+
 static void peer_reset(void)
 {
 	struct lent l;
-	int state;
+	int i, state;
 
 	for (state = 0; state < STATES; state++) {
 		reach_state(&l, state);
@@ -246,6 +293,8 @@ static void peer_reset(void)
 		expect_peer_end(&l, state, true);
 		script_free(&l);
 	}
+	for (i = 0; i < 40; i++)
+		reset_under_posts(i % 2);
 }
 
 /* A responder that waits for the Request */

@@ -3,9 +3,11 @@
  * A connection that a program lends (ulp.c) as a struct rnic_sock. It has a struct socket of the
  * driver's own for the program's struct sock, and the driver's options while it has the stream.
  *
- * Lifetime. The driver's struct socket has no reference to the struct sock while the program has
- * one (@lent). When the program closes first, rnic_sock_keep() makes the driver's the only one, and
- * rnic_sock_close() closes it like any other. Otherwise rnic_sock_return() frees it.
+ * Lifetime. The driver's struct socket has a reference to the struct sock, but is not its owner
+ * while the program's is (@lent). When the program closes first, rnic_sock_keep() makes the
+ * driver's the owner, and rnic_sock_close() closes it like any other. Otherwise rnic_sock_return()
+ * ends the use. The driver's struct socket stays until rnic_sock_close(), because a task that found
+ * the connection before may yet lock it to see that it is over.
  */
 #include <linux/net.h>
 #include <net/sock.h>
@@ -72,6 +74,7 @@ int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn
 	__module_get(u->ops->owner);
 	sock->ops = u->ops;
 	sock->state = SS_CONNECTED;
+	sock_hold(sk);
 	sock->sk = sk;
 	s->sock = sock;
 	s->lent = true;
@@ -104,6 +107,8 @@ void rnic_sock_keep(struct rnic_sock *s)
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
 	s->lent = false;
+	/* The program's reference is the driver's now. */
+	sock_put(sk);
 }
 
 /**
@@ -116,7 +121,6 @@ void rnic_sock_return(struct rnic_sock *s)
 {
 	rnic_sock_unhook(s);
 	restore_options(s);
-	s->sock->sk = NULL;
-	sock_release(s->sock);
-	s->sock = NULL;
+	s->lent = false;
+	s->returned = true;
 }

@@ -434,11 +434,22 @@ void rnic_sock_keepalive(struct rnic_sock *s, int seconds)
 	sock_set_keepalive(sk);
 }
 
+/* The program may have closed the connection, or lent it again. */
+static void forget_returned(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	s->sock->sk = NULL;
+	sock_release(s->sock);
+	sock_put(sk);
+}
+
 /**
  * rnic_sock_close() - unhook and release a socket
  * @s:	a socket, or none
  *
- * TCP still sends queued bytes, then FIN. It resets the connection if there are unread bytes.
+ * TCP still sends queued bytes, then FIN. It resets the connection if there are unread bytes. Of a
+ * returned connection this drops the driver's reference only.
  *
  * Context: process, socket lock not held.
  */
@@ -446,12 +457,16 @@ void rnic_sock_close(struct rnic_sock *s)
 {
 	if (!s->sock)
 		return;
-	rnic_sock_unhook(s);
-	put_memcg(s);
-	if (s->foreign)
-		sock_release(s->sock);
-	else
-		rnic_lockclass_release(s);
+	if (s->returned) {
+		forget_returned(s);
+	} else {
+		rnic_sock_unhook(s);
+		put_memcg(s);
+		if (s->foreign)
+			sock_release(s->sock);
+		else
+			rnic_lockclass_release(s);
+	}
 	s->sock = NULL;
 }
 

@@ -43,6 +43,7 @@ enum rnic_sock_event {
  * @mtu:	path MTU at the last rnic_sock_emss()
  * @mss_clamp:	largest segment that the peer accepts, 0 before rnic_sock_emss()
  * @lent:	a program has the socket too, and @sock is only the driver's view of it
+ * @returned:	the driver has returned the program's socket
  * @foreign:	a program created the connection, so its locks have the kernel's classes
  * @was:	options of a foreign connection before the driver set its own
  * @kernels_lock: original lockdep class of the socket lock, for lockclass.c
@@ -59,6 +60,7 @@ struct rnic_sock {
 	u32 mtu;
 	u16 mss_clamp;
 	bool lent;
+	bool returned;
 	bool foreign;
 	struct {
 		gfp_t allocation;
