@@ -91,8 +91,9 @@ def no_reply():
                 call.conn.send(bytes([octet]))
                 time.sleep(0.05 * SLOW)
             call.refused("UNREACHABLE", -110)
-    # The whole time is not given anew for the second call. Its SYN may be sent twice, a second apart,
-    # because our TCP loses one that arrives while finish() has the socket that the RST ended.
+    # The whole time is not given anew for the second call. Its SYN may be sent twice, a second
+    # apart, because our TCP loses one that arrives while finish() has the socket that the RST
+    # ended.
     with Settings(startup_timeout_ms=ms(2.4), accept_timeout_ms=ms(1.6)), \
             Moves(startups_timeout=1, startups_fallback=1), Called() as call:
         begin = now()

@@ -228,7 +228,7 @@ unlock:
 bool rnic_lent_close(struct rnic_ep *ep, struct ib_qp **ibqp)
 {
 	unsigned int noio = rnic_ep_lock(ep);
-	bool kept = ep->conn.s.sock && ep->conn.s.lent;
+	bool kept = ep->conn.s.lent;
 
 	*ibqp = NULL;
 	if (kept) {
