@@ -46,6 +46,7 @@ void is_refused(int fd);
 void expect_end(int fd);
 void echo(struct lent *l);
 
-extern const struct test lend_both_tests[], lend_peer_tests[], lend_end_tests[], lend_arg_tests[];
+extern const struct test lend_both_tests[], lend_peer_tests[], lend_end_tests[], lend_lock_tests[],
+	lend_arg_tests[];
 
 #endif

@@ -5,7 +5,7 @@
 int main(int argc, char **argv)
 {
 	static const struct test *const groups[] = {
-		lend_both_tests, lend_peer_tests, lend_end_tests, lend_arg_tests,
+		lend_both_tests, lend_peer_tests, lend_end_tests, lend_lock_tests, lend_arg_tests,
 	};
 
 	return run_groups(argc, argv, groups, ARRAY_SIZE(groups));

@@ -165,3 +165,13 @@ lend_lingers() {
 	lend lingers
 	link_delete mpa0 || fail "the device cannot be deleted"
 }
+
+scenario lend_locked 60 "a program holds its socket's lock; others connect meanwhile" newer
+lend_locked() {
+	local workers=/sys/bus/workqueue/devices/rdma_mpa/max_active
+	lend locked_startup
+	# shellcheck disable=SC2064
+	trap "echo '$(<"$workers")' >'$workers'" EXIT
+	echo 1 >"$workers"
+	lend locked_worker
+}

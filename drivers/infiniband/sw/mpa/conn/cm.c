@@ -12,6 +12,7 @@
 #include "conn/ep.h"
 #include "conn/rdmacm.h"
 #include "core/dev.h"
+#include "core/wq.h"
 #include "qp/qp.h"
 
 static void take_cm_id(struct rnic_ep *ep, struct iw_cm_id *cm_id)
@@ -91,7 +92,7 @@ static int begin_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *para
 int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
 	struct rnic_ep *ep = rnic_ep_new(rnic_dev(cm_id->device), true, &rnic_cm_ops,
-					 rnic_startup_work);
+					 rnic_startup_wq, rnic_startup_work);
 	unsigned int noio;
 	int ret;
 

@@ -129,13 +129,14 @@ void rnic_ep_over(struct rnic_ep *ep)
  * @dev:	device
  * @initiator:	true to connect, false for an accepted connection
  * @ops:	its consumer
+ * @wq:		queue of its work
  * @look:	its work
  *
  * Context: process.
  * Return: the endpoint with its base reference, or NULL.
  */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, const struct rnic_ep_ops *ops,
-			    work_func_t look)
+			    struct workqueue_struct *wq, work_func_t look)
 {
 	struct rnic_ep *ep = kzalloc(sizeof(*ep), RNIC_GFP);
 
@@ -146,7 +147,7 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, const struct r
 		kfree(ep);
 		return NULL;
 	}
-	rnic_conn_init(&ep->conn, look, free_endpoint);
+	rnic_conn_init(&ep->conn, wq, look, free_endpoint);
 	mutex_init(&ep->lock);
 	INIT_LIST_HEAD(&ep->of_qp);
 	ep->dev = dev;

@@ -10,6 +10,7 @@
 #include "conn/lent.h"
 #include "conn/rdmacm.h"
 #include "core/dev.h"
+#include "core/wq.h"
 #include "qp/qp.h"
 #include "tcp/stream.h"
 #include "tcp/ulp.h"
@@ -125,7 +126,8 @@ static int begin(struct rnic_ep *ep, struct rnic_ulp *u, const struct rnic_lent_
 struct rnic_ep *rnic_lent_start(struct rnic_dev *dev, struct rnic_ulp *u,
 				const struct rnic_lent_start *start)
 {
-	struct rnic_ep *ep = rnic_ep_new(dev, start->initiator, &nobody, rnic_startup_work);
+	struct rnic_ep *ep = rnic_ep_new(dev, start->initiator, &nobody, rnic_lent_wq,
+					 rnic_startup_work);
 	unsigned int noio;
 	int ret;
 
@@ -228,7 +230,7 @@ unlock:
 bool rnic_lent_close(struct rnic_ep *ep, struct ib_qp **ibqp)
 {
 	unsigned int noio = rnic_ep_lock(ep);
-	bool kept = ep->conn.s.lent;
+	bool kept = ep->conn.s.owner == RNIC_SOCK_LENT;
 
 	*ibqp = NULL;
 	if (kept) {

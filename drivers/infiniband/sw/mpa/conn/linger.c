@@ -27,7 +27,7 @@
  * @ep:	endpoint, @lock held
  *
  * From now on the work has its turns in rnic_wq, because each byte that still arrives makes one,
- * and startups would wait for all of them.
+ * and startups would wait for all of them. That of a lent connection stays in rnic_lent_wq.
  *
  * Context: process.
  */
@@ -37,7 +37,8 @@ void rnic_linger_start(struct rnic_ep *ep)
 	ep->until = jiffies + msecs_to_jiffies(LINGER_MAX_MS);
 	rnic_conn_disarm(&ep->conn);
 	rnic_conn_arm(&ep->conn, LINGER_MS);
-	WRITE_ONCE(ep->conn.wq, rnic_wq);
+	if (!rnic_sock_is_foreign(&ep->conn.s))
+		WRITE_ONCE(ep->conn.wq, rnic_wq);
 }
 
 /*

@@ -139,7 +139,8 @@ static struct rnic_listener *choose_listener(struct rnic_lsock *ls,
 
 static struct rnic_ep *create_responder(struct rnic_listener *l)
 {
-	struct rnic_ep *ep = rnic_ep_new(l->dev, false, &rnic_cm_ops, rnic_startup_work);
+	struct rnic_ep *ep = rnic_ep_new(l->dev, false, &rnic_cm_ops, rnic_startup_wq,
+					 rnic_startup_work);
 
 	if (!ep)
 		return NULL;

@@ -113,7 +113,7 @@ static int do_reject(struct rnic_ep *ep, int status)
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, true, status ? 0 : ep->pd_len);
 	ep->conn.graceful = !rnic_frame_send(ep, &ep->rep, ep->pd);
 	ep->conn.last_words = true;
-	if (ep->conn.s.foreign)
+	if (rnic_sock_is_foreign(&ep->conn.s))
 		ep->stays = ep->conn.graceful;
 	else
 		rnic_room_rejected(ep);
@@ -284,7 +284,7 @@ static void finish_endpoint(struct rnic_ep *ep)
 	rnic_room_leave(ep);
 	rnic_ep_over(ep);
 	rnic_conn_drop_tail(&ep->conn);
-	if (ep->conn.s.lent)
+	if (ep->conn.s.owner == RNIC_SOCK_LENT)
 		return_connection(ep);
 	rnic_ep_put(ep);
 }

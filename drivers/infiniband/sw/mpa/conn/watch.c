@@ -16,7 +16,7 @@
  */
 static bool has_too_much_pd(const struct rnic_ep *ep, const struct mpa_frame *f)
 {
-	return !ep->conn.s.foreign && f->pd_len > U8_MAX;
+	return !rnic_sock_is_foreign(&ep->conn.s) && f->pd_len > U8_MAX;
 }
 
 /* Each of these returns an event, and sets the consumer's status. */
@@ -41,8 +41,8 @@ static enum mpa_event check_tcp(struct rnic_ep *ep, int *status)
 static enum mpa_event judge_stream_end(struct rnic_ep *ep, int err, int *status)
 {
 	*status = err;
-	if (ep->state == MPA_WAIT_REPLY && ep->req.enhanced && !ep->have && !ep->conn.s.foreign &&
-	    (err == -ECONNRESET || err == -EPIPE))
+	if (ep->state == MPA_WAIT_REPLY && ep->req.enhanced && !ep->have &&
+	    !rnic_sock_is_foreign(&ep->conn.s) && (err == -ECONNRESET || err == -EPIPE))
 		return MPA_ON_OLD_PEER;
 	return MPA_ON_CLOSED;
 }
@@ -55,7 +55,7 @@ static enum mpa_event handle_reply(struct rnic_ep *ep, int *status)
 		return MPA_ON_BAD_FRAME;
 	}
 	if (ep->rep.reject) {
-		ep->stays = ep->conn.s.foreign;
+		ep->stays = rnic_sock_is_foreign(&ep->conn.s);
 		*status = -ECONNREFUSED;
 		return MPA_ON_REJECTED;
 	}
@@ -202,7 +202,7 @@ static bool handle_cut(struct rnic_ep *ep)
  * @ep:	endpoint; the caller has a reference
  *
  * Context: rnic_startup_wq; the queue pair's worker when that took the connection down; rnic_wq
- * when it lingers.
+ * when it lingers; always rnic_lent_wq for a lent connection.
  */
 void rnic_startup_look(struct rnic_ep *ep)
 {

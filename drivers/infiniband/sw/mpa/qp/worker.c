@@ -29,6 +29,8 @@
 
 /* Longest time of a graceful close without progress; the setting close_timeout_ms bounds it all */
 #define CLOSE_MS	5000
+/* Jiffies until the worker tries again to lock a socket whose program holds the lock */
+#define LOCK_AGAIN	(HZ / 10)
 /* Longest time of looking for receives posted in error without a system call */
 #define REFLUSH_MAX	(8 * HZ)
 
@@ -272,7 +274,10 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 {
 	bool unread, again, over;
 
-	rnic_sock_lock(&conn->s);
+	if (!rnic_sock_lock_soon(&conn->s)) {
+		mod_delayed_work(rnic_wq, &qp->again, LOCK_AGAIN);
+		return false;
+	}
 	unread = rnic_qp_state(qp) != IB_QPS_ERR && rnic_rx_run(qp, &conn->s);
 	again = unread;
 	if (rnic_qp_sends(qp))

@@ -4,7 +4,7 @@
  * driver's own for the program's struct sock, and the driver's options while it has the stream.
  *
  * Lifetime. The driver's struct socket has a reference to the struct sock, but is not its owner
- * while the program's is (@lent). When the program closes first, rnic_sock_keep() makes the
+ * while the program's is (RNIC_SOCK_LENT). When the program closes first, rnic_sock_keep() makes the
  * driver's the owner, and rnic_sock_close() closes it like any other. Otherwise rnic_sock_return()
  * ends the use. The driver's struct socket stays until rnic_sock_close(), because a task that found
  * the connection before may yet lock it to see that it is over.
@@ -60,7 +60,7 @@ static void restore_options(struct rnic_sock *s)
  *
  * Context: process, socket not locked.
  * Return: 0; -EAGAIN if the send buffer has no room, or another -errno; @s is borrowed
- * nevertheless if @s->lent.
+ * nevertheless if it is RNIC_SOCK_LENT.
  */
 int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn event)
 {
@@ -77,8 +77,7 @@ int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn
 	sock_hold(sk);
 	sock->sk = sk;
 	s->sock = sock;
-	s->lent = true;
-	s->foreign = true;
+	WRITE_ONCE(s->owner, RNIC_SOCK_LENT);
 	replace_options(s);
 	if (!sk_stream_is_writeable(sk))
 		return -EAGAIN;
@@ -106,7 +105,7 @@ void rnic_sock_keep(struct rnic_sock *s)
 	sk_set_socket(sk, s->sock);
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
-	s->lent = false;
+	WRITE_ONCE(s->owner, RNIC_SOCK_KEPT);
 	/* The program's reference is the driver's now. */
 	sock_put(sk);
 }
@@ -121,6 +120,5 @@ void rnic_sock_return(struct rnic_sock *s)
 {
 	rnic_sock_unhook(s);
 	restore_options(s);
-	s->lent = false;
-	s->returned = true;
+	WRITE_ONCE(s->owner, RNIC_SOCK_RETURNED);
 }

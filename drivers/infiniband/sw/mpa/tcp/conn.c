@@ -24,6 +24,7 @@ static void kick_expired(struct work_struct *work)
 /**
  * rnic_conn_init() - initialize a connection without a socket
  * @conn:	zeroed
+ * @wq:		queue of its work
  * @look:	its work, which drops a reference at its end
  * @release:	frees the struct around @conn, after the socket was closed
  *
@@ -31,12 +32,12 @@ static void kick_expired(struct work_struct *work)
  *
  * Context: any.
  */
-void rnic_conn_init(struct rnic_conn *conn, work_func_t look,
+void rnic_conn_init(struct rnic_conn *conn, struct workqueue_struct *wq, work_func_t look,
 		    void (*release)(struct rnic_conn *conn))
 {
 	kref_init(&conn->ref);
 	INIT_WORK(&conn->work, look);
-	WRITE_ONCE(conn->wq, rnic_startup_wq);
+	WRITE_ONCE(conn->wq, wq);
 	INIT_DELAYED_WORK(&conn->timer, kick_expired);
 	conn->release = release;
 }
@@ -149,7 +150,8 @@ void rnic_conn_disarm(struct rnic_conn *conn)
  * @len:	bytes
  *
  * Calls the function of @work, which finds rnic_conn_ended() true and lingers. It runs in the
- * caller, because a turn in rnic_startup_wq would cost a wake-up, and wait for startups.
+ * caller, because a turn in rnic_startup_wq would cost a wake-up, and wait for startups. The work
+ * of a lent connection is queued, because it may wait for the program.
  *
  * Context: process, the queue pair's worker.
  */
@@ -160,6 +162,10 @@ void rnic_conn_end(struct rnic_conn *conn, struct page *tail, u32 off, u32 len)
 	conn->tail_len = len;
 	/* Pairs with rnic_conn_ended(). */
 	smp_store_release(&conn->ended, true);
+	if (rnic_sock_is_foreign(&conn->s)) {
+		rnic_conn_kick(conn);
+		return;
+	}
 	rnic_conn_get(conn);
 	conn->work.func(&conn->work);
 }

@@ -23,7 +23,8 @@ struct rnic_qp;
  * @release:	called with the last of them, in process context
  * @s:		socket
  * @work:	startup and lingering
- * @wq:		its queue: rnic_startup_wq, or rnic_wq from the start of lingering on
+ * @wq:		its queue: rnic_lent_wq for a lent connection; for others rnic_startup_wq, or rnic_wq
+ *		from the start of lingering on
  * @timer:	runs @work when @deadline has passed
  * @deadline:	in jiffies, 0 when there is none; no lock
  * @qp:		queue pair, with a reference, while connecting or operating
@@ -52,7 +53,7 @@ struct rnic_conn {
 	u32 tail_len;
 };
 
-void rnic_conn_init(struct rnic_conn *conn, work_func_t look,
+void rnic_conn_init(struct rnic_conn *conn, struct workqueue_struct *wq, work_func_t look,
 		    void (*release)(struct rnic_conn *conn));
 void rnic_conn_free(struct kref *ref);
 void rnic_conn_kick(struct rnic_conn *conn);

@@ -457,12 +457,13 @@ void rnic_sock_close(struct rnic_sock *s)
 {
 	if (!s->sock)
 		return;
-	if (s->returned) {
+	if (s->owner == RNIC_SOCK_RETURNED) {
 		forget_returned(s);
 	} else {
 		rnic_sock_unhook(s);
 		put_memcg(s);
-		if (s->foreign)
+		/* The locks of a foreign one have the kernel's classes. */
+		if (rnic_sock_is_foreign(s))
 			sock_release(s->sock);
 		else
 			rnic_lockclass_release(s);

@@ -27,6 +27,21 @@ enum rnic_sock_event {
 	RNIC_SOCK_STATE,
 };
 
+/**
+ * enum rnic_sock_owner - who has a connection
+ * @RNIC_SOCK_OURS:	the driver, which made or accepted it
+ * @RNIC_SOCK_LENT:	a program, which made it, and the driver; the struct socket is only the
+ *			driver's view of it
+ * @RNIC_SOCK_KEPT:	the driver, because the program has closed it
+ * @RNIC_SOCK_RETURNED:	the program again
+ */
+enum rnic_sock_owner {
+	RNIC_SOCK_OURS,
+	RNIC_SOCK_LENT,
+	RNIC_SOCK_KEPT,
+	RNIC_SOCK_RETURNED,
+};
+
 /* Least receive buffer: for the largest FPDU and the overhead of its skbs */
 #define RNIC_RCVBUF_MIN	(512 * 1024)
 
@@ -42,9 +57,7 @@ enum rnic_sock_event {
  * @memcg:	memory cgroup of the listener, with a reference, until rnic_sock_charge()
  * @mtu:	path MTU at the last rnic_sock_emss()
  * @mss_clamp:	largest segment that the peer accepts, 0 before rnic_sock_emss()
- * @lent:	a program has the socket too, and @sock is only the driver's view of it
- * @returned:	the driver has returned the program's socket
- * @foreign:	a program created the connection, so its locks have the kernel's classes
+ * @owner:	who has the connection; borrow.c changes it
  * @was:	options of a foreign connection before the driver set its own
  * @kernels_lock: original lockdep class of the socket lock, for lockclass.c
  * @kernels_slock: likewise, of its spinlock
@@ -59,9 +72,7 @@ struct rnic_sock {
 	struct mem_cgroup *memcg;
 	u32 mtu;
 	u16 mss_clamp;
-	bool lent;
-	bool returned;
-	bool foreign;
+	enum rnic_sock_owner owner;
 	struct {
 		gfp_t allocation;
 		int rcvbuf;
@@ -92,6 +103,12 @@ void rnic_sock_tune(struct sock *sk);
 void rnic_sock_close(struct rnic_sock *s);
 void rnic_sock_abort(struct rnic_sock *s);
 void rnic_sock_shut(struct rnic_sock *s);
+
+/* Context: any. Return: true if a program made the connection; that never changes. */
+static inline bool rnic_sock_is_foreign(const struct rnic_sock *s)
+{
+	return READ_ONCE(s->owner) != RNIC_SOCK_OURS;
+}
 
 /* hook.c */
 void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);

@@ -4,11 +4,17 @@
  * bytes in the receive queue before it consumes them. The caller holds the socket lock;
  * rnic_sock_send(), for the few bytes of the startup, takes it.
  */
+#include <linux/jiffies.h>
+#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/net.h>
+#include <linux/wait.h>
 
 #include "tcp/chunk.h"
 #include "tcp/stream.h"
+
+/* Longer than a task with the lock of a lent socket that has nothing in mind needs */
+#define LENT_WAIT_MS	20
 
 /**
  * rnic_sock_try() - call a function with the socket locked, from a softirq
@@ -30,6 +36,46 @@ bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ct
 		fn(s, ctx);
 	bh_unlock_sock(sk);
 	return !owned;
+}
+
+/*
+ * As lock_sock() does if nobody has the lock. The state of the task may be other than
+ * TASK_RUNNING.
+ */
+static bool try_to_own(struct sock *sk)
+{
+	bool owned;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	owned = sock_owned_by_user_nocheck(sk);
+	if (!owned)
+		sk->sk_lock.owned = 1;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	if (owned)
+		return false;
+	mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+	return true;
+}
+
+/**
+ * rnic_sock_lock_soon() - lock a socket, without waiting for a program for long
+ * @s:	socket
+ *
+ * A program that has the socket, too, can hold its lock for as long as it likes. All queue pairs
+ * share a bounded number of workers, which therefore do not wait for it.
+ *
+ * Context: process.
+ * Return: false if the program has held the lock for LENT_WAIT_MS; then the socket is not locked.
+ */
+bool rnic_sock_lock_soon(struct rnic_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+
+	if (rnic_sock_is_foreign(s))
+		return wait_event_timeout(sk->sk_lock.wq, try_to_own(sk),
+					  msecs_to_jiffies(LENT_WAIT_MS));
+	rnic_sock_lock(s);
+	return true;
 }
 
 /**

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Tests of lend_probe: a program holds the lock of its own socket, for as long as it likes. Others
+ * connect meanwhile. The peer is scripted.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+#include <linux/filter.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "lend_script.h"
+
+/* A task that holds the lock of @fd: the kernel copies a filter under it to a missing page. */
+struct holder {
+	pthread_t thread;
+	int fd, faults;
+	void *page;
+};
+
+static void *read_filter(void *ctx)
+{
+	struct holder *h = ctx;
+	socklen_t num = 1;
+
+	check(!getsockopt(h->fd, SOL_SOCKET, SO_GET_FILTER, h->page, &num), "SO_GET_FILTER: %m");
+	return NULL;
+}
+
+static void set_filter(int fd)
+{
+	struct sock_filter accept = { .code = BPF_RET | BPF_K, .k = -1 };
+	struct sock_fprog prog = { .len = 1, .filter = &accept };
+
+	check(!setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)), "filter: %m");
+}
+
+static void make_missing_page(struct holder *h)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .range.len = PAGE, .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	h->page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(h->page != MAP_FAILED, "mmap: %m");
+	h->faults = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	check(h->faults >= 0 && !ioctl(h->faults, UFFDIO_API, &api), "userfaultfd: %m");
+	reg.range.start = (uintptr_t)h->page;
+	check(!ioctl(h->faults, UFFDIO_REGISTER, &reg), "UFFDIO_REGISTER: %m");
+}
+
+/* Return when the task has the lock, and waits for the page. */
+static void hold_lock(struct holder *h, int fd)
+{
+	struct pollfd pfd = { .events = POLLIN };
+
+	h->fd = fd;
+	set_filter(fd);
+	make_missing_page(h);
+	check(!pthread_create(&h->thread, NULL, read_filter, h), "thread");
+	pfd.fd = h->faults;
+	check(poll(&pfd, 1, WAIT_MS) == 1 && pfd.revents == POLLIN, "no fault, events %x",
+	      pfd.revents);
+}
+
+static void release_lock(struct holder *h)
+{
+	struct uffdio_zeropage zero = { .range = { (uintptr_t)h->page, PAGE } };
+
+	check(!ioctl(h->faults, UFFDIO_ZEROPAGE, &zero), "UFFDIO_ZEROPAGE: %m");
+	check(!pthread_join(h->thread, NULL), "join");
+	close(h->faults);
+	munmap(h->page, PAGE);
+}
+
+/* Two other programs, by rdma_cm */
+static void others_connect(void)
+{
+	struct pair p;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	pair_close(&p);
+}
+
+/*
+ * The end of the queue pair cuts the startup, which has dropped it when ibv_destroy_qp() returns,
+ * and next locks the socket.
+ */
+static void locked_startup(void)
+{
+	struct holder h;
+	struct lent l;
+
+	reach_state(&l, MPA_STREAM_STARTING);
+	hold_lock(&h, l.a);
+	check(!ibv_destroy_qp(l.p.a.id->qp), "destroy_qp: %m");
+	l.p.a.id->qp = NULL;
+	others_connect();
+	is_refused(l.a);
+	release_lock(&h);
+	wait_failure(l.a, ECONNABORTED);
+	script_free(&l);
+}
+
+/* The queue pair's worker has to end the connection. The device has one worker (lend.sh). */
+static void locked_worker(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct holder h;
+	struct lent l;
+
+	reach_state(&l, MPA_STREAM_ESTABLISHED);
+	hold_lock(&h, l.a);
+	check(!ibv_modify_qp(l.p.a.id->qp, &attr, IBV_QP_STATE), "modify_qp: %m");
+	others_connect();
+	check(status_of(l.a).state == MPA_STREAM_ESTABLISHED, "state %u", status_of(l.a).state);
+	release_lock(&h);
+	wait_for(l.a, MPA_STREAM_CLOSED);
+	script_free(&l);
+}
+
+const struct test lend_lock_tests[] = {
+	{ "locked_startup", locked_startup },
+	{ "locked_worker", locked_worker },
+	{ NULL, NULL },
+};
