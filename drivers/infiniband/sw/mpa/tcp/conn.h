@@ -23,8 +23,8 @@ struct rnic_qp;
  * @release:	called with the last of them, in process context
  * @s:		socket
  * @work:	startup and lingering
- * @wq:		its queue: rnic_lent_wq for a lent connection; for others rnic_startup_wq, or rnic_wq
- *		from the start of lingering on
+ * @wq:		its queue: rnic_lent_wq for a lent connection; for others rnic_startup_wq, and
+ *		rnic_wq from the start of lingering on
  * @timer:	runs @work when @deadline has passed
  * @deadline:	in jiffies, 0 when there is none; no lock
  * @qp:		queue pair, with a reference, while connecting or operating
