@@ -122,6 +122,9 @@ static void locked_worker(void)
 	others_connect();
 	check(status_of(l.a).state == MPA_STREAM_ESTABLISHED, "state %u", status_of(l.a).state);
 	release_lock(&h);
+	/* This waits for the worker. */
+	attr.qp_state = IBV_QPS_RESET;
+	check(!ibv_modify_qp(l.p.a.id->qp, &attr, IBV_QP_STATE), "modify_qp: %m");
 	wait_for(l.a, MPA_STREAM_CLOSED);
 	script_free(&l);
 }

@@ -199,7 +199,7 @@ void rnic_dev_forget_netdev(const struct net_device *ndev)
 	if (dev) {
 		rnic_port_detach(dev);
 		get_device(&dev->ibdev.dev);
-		queue_work(system_unbound_wq, &dev->unregister);
+		queue_work(system_long_wq, &dev->unregister);
 	}
 	mutex_unlock(&devs_lock);
 }

@@ -98,6 +98,8 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	spin_lock_init(&qp->rq_lock);
 	INIT_WORK(&qp->work, rnic_qp_work);
 	INIT_DELAYED_WORK(&qp->again, rnic_qp_again);
+	init_waitqueue_func_entry(&qp->unlocked, rnic_qp_unlocked);
+	INIT_LIST_HEAD(&qp->unlocked.entry);
 	tasklet_setup(&qp->soft, rnic_post_soft);
 	compat_hrtimer_setup(&qp->hold, rnic_hold_over, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	WRITE_ONCE(qp->state, IB_QPS_INIT);
@@ -284,7 +286,7 @@ static void await_end_of_connection(struct rnic_qp *qp)
 		flush_work(&conn->work);
 		rnic_conn_put(conn);
 	}
-	flush_work(&qp->work);
+	rnic_qp_await_worker(qp);
 }
 
 /**

@@ -97,8 +97,8 @@ struct rnic_ep {
 };
 
 /*
- * Lock the endpoint and forbid I/O for allocations, because startups run one at a time, and
- * memory reclaim over a block device of ours may wait for one of them.
+ * Lock the endpoint and forbid I/O for allocations, because startups of rdma_cm's connections run
+ * one at a time, and memory reclaim over a block device of ours may wait for one of them.
  */
 static inline unsigned int rnic_ep_lock(struct rnic_ep *ep)
 {

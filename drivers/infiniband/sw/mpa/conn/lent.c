@@ -238,8 +238,11 @@ bool rnic_lent_close(struct rnic_ep *ep, struct ib_qp **ibqp)
 		ep->ops = &nobody;
 		ep->stays = false;
 		if (ep->state == MPA_OPERATING || ep->state == MPA_WAIT_RTR) {
-			*ibqp = &ep->conn.qp->ibqp;
-			rnic_qp_get(ep->conn.qp);
+			/* After the end the queue pair may have another connection. */
+			if (!rnic_conn_ended(&ep->conn)) {
+				*ibqp = &ep->conn.qp->ibqp;
+				rnic_qp_get(ep->conn.qp);
+			}
 		} else if (ep->state != MPA_LINGER) {
 			rnic_startup(ep, MPA_ON_CONSUMER_GONE, -ECONNABORTED);
 		}

@@ -225,9 +225,9 @@ void rnic_startup_look(struct rnic_ep *ep)
  * rnic_startup_work() - the work of an endpoint
  * @work:	its conn.work; a reference is dropped
  *
- * The queue pair's worker calls this when it has taken the connection down (rnic_conn_end()), and
- * @work may run in rnic_startup_wq or rnic_wq at the same time. The second turn waits for ep->lock,
- * and each has a reference of its own.
+ * The queue pair's worker calls this when it has taken down a connection that was not lent
+ * (rnic_conn_end()), and @work may run in rnic_startup_wq or rnic_wq at the same time. The second
+ * turn waits for ep->lock, and each has a reference of its own.
  *
  * Context: as for rnic_startup_look().
  */

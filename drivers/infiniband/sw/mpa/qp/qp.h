@@ -185,6 +185,7 @@ struct rnic_rx {
  * @posts:	number of calls by which kernel consumers posted sends, under @sq_lock
  * @again:	wakes the worker to look for receives, because user space posts them without a
  *		doorbell: of a queue pair in error, or while a Send waits
+ * @unlocked:	wakes the worker when a program releases the lock of a lent connection
  * @active:	time in jiffies when a queue pair in error last had a receive to flush, or of the
  *		last system call
  * @scq:	CQ of the send queue
@@ -234,6 +235,7 @@ struct rnic_qp {
 	struct tasklet_struct soft;
 	u32 posts;
 	struct delayed_work again;
+	struct wait_queue_entry unlocked;
 	unsigned long active;
 	struct rnic_cq *scq;
 	struct rnic_cq *rcq;
@@ -319,6 +321,8 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_conn *conn, const struct mpa_
 /* worker.c */
 void rnic_qp_work(struct work_struct *work);
 void rnic_qp_again(struct work_struct *work);
+int rnic_qp_unlocked(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key);
+void rnic_qp_await_worker(struct rnic_qp *qp);
 void rnic_qp_look(struct rnic_qp *qp);
 void rnic_qp_close_sends(struct rnic_qp *qp);
 

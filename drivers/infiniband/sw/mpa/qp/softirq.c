@@ -131,7 +131,8 @@ static void send_held(struct rnic_sock *s, void *ctx)
  * @timer:	rnic_qp.hold
  *
  * Starts the timer again if it is too early, or if a process owns the socket. It does not return
- * HRTIMER_RESTART, because that process may start the timer at the same time.
+ * HRTIMER_RESTART, because that process may start the timer at the same time. A program may own a
+ * connection that it lent for ever, so the worker sends instead.
  *
  * Context: softirq.
  * Return: HRTIMER_NORESTART.
@@ -142,7 +143,11 @@ enum hrtimer_restart rnic_hold_over(struct hrtimer *timer)
 	struct rnic_conn *conn = READ_ONCE(qp->conn);
 
 	/* The process that owns the socket may hold more. */
-	if (conn && !rnic_sock_try(&conn->s, send_held, qp))
+	if (!conn || rnic_sock_try(&conn->s, send_held, qp))
+		return HRTIMER_NORESTART;
+	if (rnic_sock_is_foreign(&conn->s))
+		rnic_qp_kick(qp);
+	else
 		rnic_hold_start(qp, ktime_add_ns(ktime_get(), RNIC_HOLD_NS));
 	return HRTIMER_NORESTART;
 }

@@ -29,8 +29,6 @@
 
 /* Longest time of a graceful close without progress; the setting close_timeout_ms bounds it all */
 #define CLOSE_MS	5000
-/* Jiffies until the worker tries again to lock a socket whose program holds the lock */
-#define LOCK_AGAIN	(HZ / 10)
 /* Longest time of looking for receives posted in error without a system call */
 #define REFLUSH_MAX	(8 * HZ)
 
@@ -274,10 +272,8 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 {
 	bool unread, again, over;
 
-	if (!rnic_sock_lock_soon(&conn->s)) {
-		mod_delayed_work(rnic_wq, &qp->again, LOCK_AGAIN);
+	if (!rnic_sock_lock_or_await(&conn->s, &qp->unlocked))
 		return false;
-	}
 	unread = rnic_qp_state(qp) != IB_QPS_ERR && rnic_rx_run(qp, &conn->s);
 	again = unread;
 	if (rnic_qp_sends(qp))
@@ -291,6 +287,50 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 	if (again && !over)
 		rnic_qp_kick(qp);
 	return over;
+}
+
+/**
+ * rnic_qp_unlocked() - wake the worker, because the lock of a lent connection was released
+ * @entry:	rnic_qp.unlocked
+ * @mode:	unused
+ * @flags:	unused
+ * @key:	unused
+ *
+ * Context: any, interrupts off.
+ * Return: 0, because no task was woken.
+ */
+int rnic_qp_unlocked(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
+{
+	rnic_qp_kick(container_of(entry, struct rnic_qp, unlocked));
+	/* Do not use the queue pair after this: finish_wait() no longer waits for us. */
+	list_del_init_careful(&entry->entry);
+	return 0;
+}
+
+/**
+ * rnic_qp_await_worker() - wait until the worker has taken the connection down
+ * @qp:	queue pair in error, whose startup does not have the stream
+ *
+ * The worker does not wait for the lock of a lent connection, but the program's own task may.
+ * Another task may reset the queue pair first, and give it another connection.
+ *
+ * Context: process.
+ */
+void rnic_qp_await_worker(struct rnic_qp *qp)
+{
+	struct rnic_conn *conn = rnic_qp_conn(qp);
+
+	flush_work(&qp->work);
+	if (!conn)
+		return;
+	while (READ_ONCE(qp->conn) == conn && rnic_qp_state(qp) == IB_QPS_ERR) {
+		rnic_sock_lock(&conn->s);
+		rnic_sock_unlock(&conn->s);
+		/* The task that has set the state may not have done this yet. */
+		rnic_qp_kick(qp);
+		flush_work(&qp->work);
+	}
+	rnic_conn_put(conn);
 }
 
 /* rnic_qp.work: receive, send, end. Queued by rnic_qp_kick(). */

@@ -6,8 +6,8 @@
  * Lifetime. The driver's struct socket has a reference to the struct sock, but is not its owner
  * while the program's is (RNIC_SOCK_LENT). When the program closes first, rnic_sock_keep() makes
  * the driver's the owner, and rnic_sock_close() closes it like any other. Otherwise
- * rnic_sock_return() ends the use. The driver's struct socket stays until rnic_sock_close(), because
- * a task that found the connection before may yet lock it to see that it is over.
+ * rnic_sock_return() ends the use. The driver's struct socket stays until rnic_sock_close(),
+ * because a task that found the connection before may yet lock it to see that it is over.
  */
 #include <linux/net.h>
 #include <net/sock.h>

@@ -4,7 +4,6 @@
  * bytes in the receive queue before it consumes them. The caller holds the socket lock;
  * rnic_sock_send(), for the few bytes of the startup, takes it.
  */
-#include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/net.h>
@@ -12,9 +11,6 @@
 
 #include "tcp/chunk.h"
 #include "tcp/stream.h"
-
-/* Longer than a task with the lock of a lent socket that has nothing in mind needs */
-#define LENT_WAIT_MS	20
 
 /**
  * rnic_sock_try() - call a function with the socket locked, from a softirq
@@ -38,10 +34,7 @@ bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ct
 	return !owned;
 }
 
-/*
- * As lock_sock() does if nobody has the lock. The state of the task may be other than
- * TASK_RUNNING.
- */
+/* As lock_sock() does if nobody has the lock. */
 static bool try_to_own(struct sock *sk)
 {
 	bool owned;
@@ -58,23 +51,29 @@ static bool try_to_own(struct sock *sk)
 }
 
 /**
- * rnic_sock_lock_soon() - lock a socket, without waiting for a program for long
- * @s:	socket
+ * rnic_sock_lock_or_await() - lock a socket, unless a program may have the lock
+ * @s:		socket
+ * @entry:	called when the lock is released, if this fails; no longer queued if it succeeds
  *
  * A program that has the socket, too, can hold its lock for as long as it likes. All queue pairs
  * share a bounded number of workers, which therefore do not wait for it.
  *
  * Context: process.
- * Return: false if the program has held the lock for LENT_WAIT_MS; then the socket is not locked.
+ * Return: false if somebody has the lock of a foreign connection.
  */
-bool rnic_sock_lock_soon(struct rnic_sock *s)
+bool rnic_sock_lock_or_await(struct rnic_sock *s, struct wait_queue_entry *entry)
 {
 	struct sock *sk = s->sock->sk;
 
-	if (rnic_sock_is_foreign(s))
-		return wait_event_timeout(sk->sk_lock.wq, try_to_own(sk),
-					  msecs_to_jiffies(LENT_WAIT_MS));
-	rnic_sock_lock(s);
+	if (!rnic_sock_is_foreign(s)) {
+		rnic_sock_lock(s);
+		return true;
+	}
+	/* Queue it first, because the lock may be released after the look at it. */
+	prepare_to_wait(&sk->sk_lock.wq, entry, TASK_RUNNING);
+	if (!try_to_own(sk))
+		return false;
+	finish_wait(&sk->sk_lock.wq, entry);
 	return true;
 }
 

@@ -17,7 +17,7 @@
  *	sk_rcvlowat		before git, tcp_set_rcvlowat() since 4.18: wakes at a whole FPDU
  *	sk_user_data flags	6.0, tell a psock from our pointer; NOCOPY keeps it from children
  *	sk_lock.owned,
- *	sk_lock.wq		before git, lock_sock() with an end to the wait
+ *	sk_lock.wq		before git, lock_sock() that does not wait; woken at the release
  *	tcp_read_sock()		before git, consumes bytes and opens the receive window
  *	TCP_SKB_CB()->seq,
  *	copied_seq		before git, find a byte in sk_receive_queue
@@ -51,7 +51,7 @@ struct rnic_cursor {
 
 /* stream.c */
 bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ctx), void *ctx);
-bool rnic_sock_lock_soon(struct rnic_sock *s);
+bool rnic_sock_lock_or_await(struct rnic_sock *s, struct wait_queue_entry *entry);
 int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, bool more);
 int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len);
 u32 rnic_sock_next(struct rnic_sock *s, struct rnic_cursor *at, const u8 **data);
