@@ -8,6 +8,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <unistd.h>
 #include <linux/filter.h>
 #include <linux/userfaultfd.h>
@@ -109,10 +112,48 @@ static void locked_startup(void)
 	script_free(&l);
 }
 
-/* The queue pair's worker has to end the connection. The device has one worker (lend.sh). */
+/* A task that resets a queue pair */
+struct resetter {
+	pthread_t thread;
+	struct ibv_qp *qp;
+	atomic_int tid;
+};
+
+static void *reset_qp(void *ctx)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct resetter *r = ctx;
+
+	r->tid = gettid();
+	check(!ibv_modify_qp(r->qp, &attr, IBV_QP_STATE), "modify_qp RESET: %m");
+	return NULL;
+}
+
+/* Return when the task waits in the kernel for something that no signal ends. */
+static void start_reset(struct resetter *r)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	check(!pthread_create(&r->thread, NULL, reset_qp, r), "thread");
+	while (!r->tid)
+		sched_yield();
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", r->tid);
+	while (state != 'D') {
+		f = fopen(path, "r");
+		check(f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1, "RESET did not wait");
+		fclose(f);
+	}
+}
+
+/*
+ * The queue pair's worker has to end the connection, and others need the worker: the queue has a
+ * single one (lend.sh). RESET waits for it.
+ */
 static void locked_worker(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct resetter r = { };
 	struct holder h;
 	struct lent l;
 
@@ -121,10 +162,10 @@ static void locked_worker(void)
 	check(!ibv_modify_qp(l.p.a.id->qp, &attr, IBV_QP_STATE), "modify_qp: %m");
 	others_connect();
 	check(status_of(l.a).state == MPA_STREAM_ESTABLISHED, "state %u", status_of(l.a).state);
+	r.qp = l.p.a.id->qp;
+	start_reset(&r);
 	release_lock(&h);
-	/* This waits for the worker. */
-	attr.qp_state = IBV_QPS_RESET;
-	check(!ibv_modify_qp(l.p.a.id->qp, &attr, IBV_QP_STATE), "modify_qp: %m");
+	check(!pthread_join(r.thread, NULL), "join");
 	wait_for(l.a, MPA_STREAM_CLOSED);
 	script_free(&l);
 }
