@@ -3,12 +3,11 @@
 # check.sh             the engine's tests in user space, its fuzzers, lint, the engine's
 #                      tests in a kernel, and the scenarios between two hosts that are not
 #                      slow, in guests with the stock kernel
-# check.sh all         the same with all scenarios, then the suites and half of the
-#                      scenarios on the debug kernel (vm/kernel.sh), where a report of its
-#                      checks is a failure too; the
-#                      suites and a share of the scenarios on newer kernels (vm/package.sh);
-#                      builds for other kernels; a tree in another folder; the table of
-#                      requirements
+# check.sh all         the same with slow scenarios, some of them by turns; the suites and
+#                      parts of the scenarios on newer kernels (vm/package.sh) and on the
+#                      debug kernel (vm/kernel.sh), where a report of its checks is a
+#                      failure too; builds for other kernels; a tree in another folder; the
+#                      table of requirements
 # check.sh e2e [NAME...]    only the scenarios on the stock kernel, or those named
 # check.sh debug [NAME...]  only the debug kernel: KUnit, and all its scenarios or those named
 # check.sh newer [NAME...]  all that can run on the newer kernel, or those named
@@ -271,8 +270,9 @@ count_guests() {
 	done
 }
 
-# plan VERSION whole|quick|part [NAME...]: decides which scenarios run in which guests on that
-# kernel: all, those that are not slow, or some. If they are many, several guests share them.
+# plan VERSION whole|most|quick|part [NAME...]: decides which scenarios run in which guests on that
+# kernel: all, some slow ones less, none of these, or some. If they are many, several guests share
+# them.
 plan() {
 	local version=$1 extent=$2 where=newer names dirs=("$OUT/$1") number
 	shift 2
@@ -284,7 +284,10 @@ plan() {
 		mapfile -t names < <(scenarios_for "$where" check)
 	else
 		mapfile -t names < <(scenarios_for "$where")
-		[ "$extent" = whole ] || mapfile -t names < <(some_of "$version" "${names[@]}" | sort -u)
+		case $extent in
+		most) mapfile -t names < <(most_of "${names[@]}") ;;
+		part) mapfile -t names < <(some_of "$version" "${names[@]}") ;;
+		esac
 	fi
 	if [ "$extent" != part ] && [ "$room" -gt 1 ]; then
 		dirs=()
@@ -293,7 +296,8 @@ plan() {
 		done
 	fi
 	printf '%s\n' "${names[@]}" | deal 1 "${dirs[@]}"
-	printf '%s\n' "${extent/quick/part}" | tee "${dirs[@]/%//extent}" > /dev/null
+	[ "$extent" = whole ] || extent=part
+	echo "$extent" | tee "${dirs[@]/%//extent}" > /dev/null
 	planned=$((planned + ${#dirs[@]}))
 }
 
@@ -340,12 +344,12 @@ plan_debug() {
 	cp "$one"/{append,extent} "$two"
 	planned=$((planned + 1))
 	if [ "$what" = all ]; then
-		step "half of the scenarios without kmemleak (make debug-check: all with it)"
+		step "half of these without kmemleak (make debug-check: all with it)"
 		echo kmemleak=off > "$two/append"
 		places+=(beside) factor=1.3
 	fi
 	mapfile -t names < <(scenarios_for "${places[@]}")
-	[ "$what" != all ] || mapfile -t names < <(half_of "${names[@]}")
+	[ "$what" != all ] || mapfile -t names < <(few_of "${names[@]}")
 	printf '%s\n' "${names[@]}" | deal "$factor" "$one" "$two"
 }
 
@@ -423,9 +427,11 @@ trap 'exit 143' TERM
 case $what in
 check | all)
 	part=''
-	[ "$what" = check ] || [ -n "${KERNELS:-}" ] || part='6.12 7.3'
 	extent=whole
-	[ "$what" = all ] || [ -n "${KERNELS:-}" ] || extent=quick
+	if [ -z "${KERNELS:-}" ]; then
+		extent=quick
+		[ "$what" = check ] || part='6.12 7.3' extent=most
+	fi
 	for version in $whole; do
 		plan "$version" "$extent"
 	done

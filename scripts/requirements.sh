@@ -5,6 +5,7 @@
 #                             the first against the results in TAP
 # requirements.sh --source    against the source alone
 # requirements.sh --missing   lists its rows that no test shows
+# requirements.sh --tests     lists the tests that its rows name
 #
 # Prints TAP. The table is the one list of requirements. This script fixes its ids and
 # levels, so that no row gets lost and no MUST becomes less.
@@ -222,7 +223,11 @@ if [ "${1:-}" = --missing ]; then
 	rows | awk -F ';' '$4 == "" || $4 ~ /^(read|open):/ { print $1, $2, $4 }'
 	exit
 fi
-[ $# -gt 0 ] || die "usage: requirements.sh --missing | --source | TAP..."
+if [ "${1:-}" = --tests ]; then
+	rows | awk -F ';' '$4 !~ /^(n\/a|read|open):/ { print $4 }' | tr ' ' '\n' | sort -u
+	exit
+fi
+[ $# -gt 0 ] || die "usage: requirements.sh --missing | --tests | --source | TAP..."
 verdict "each id once, none missing" < <(wrong_ids)
 verdict "each file and function is there" < <(unknown_places)
 verdict "each MUST has a place and a test, cannot apply, or is open" < <(musts_without_test)

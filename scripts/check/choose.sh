@@ -6,10 +6,14 @@
 # shellcheck disable=SC2154
 
 NEWER=${NEWER:-6.12}
-# On a newer kernel check.sh all runs the scenarios that are tagged "newer", and one in twelve of
-# the others, which the number of the commit chooses. The tag is on all scenarios that test
-# include/compat, and on one scenario for each part of the driver.
-PARTS=12 # after this number of commits each of the others has run once
+# check.sh all runs some scenarios by turns: the number of the commit chooses which. After this
+# number of commits each of them has run once. On two slow processors that makes a little more than
+# an hour.
+SLOW_PARTS=4	# on the stock kernel, of those that are slow and show no requirement
+TAGGED_PARTS=3	# on a newer kernel, of those with the tag "newer": all that test include/compat,
+		# and one for each part of the driver
+NEWER_PARTS=24	# on a newer kernel, of the others
+DEBUG_PARTS=6	# on the debug kernel
 
 # left_out: "WHERE TAG WHY": a scenario with that tag (e2e/lib.sh) is not run there, unless it
 # is named. WHERE is check.sh without an argument ("check"), the stock kernel, a newer one, the
@@ -18,7 +22,7 @@ PARTS=12 # after this number of commits each of the others has run once
 # "debug" is run there nevertheless.
 left_out() {
 	cat <<- 'END'
-		check	slow	there is a quicker one; make check-all and make e2e run it
+		check	slow	there is a quicker one; make e2e runs it, make check-all by turns
 		stock	podman	podman is 90 MB; make container-check runs it
 		newer	podman	podman is 90 MB
 		debug	podman	that kernel has no seccomp, which podman wants
@@ -114,41 +118,44 @@ deal() {
 			}'
 }
 
-# turn_of VERSION: the number of the part, of PARTS, that is to run on that kernel. Each commit
-# takes the next part, and 6.12 takes another part than the newer kernels.
-turn_of() {
-	local turn=${TURN:-} add=0
-	[ "$1" = 6.12 ] || add=$((PARTS / 2))
-	[ -n "$turn" ] || turn=$(git -C "$TOP" rev-list --count HEAD 2> /dev/null || echo 0)
-	echo $(((turn + add) % PARTS))
+# The number that chooses: that of the commit, or TURN
+turn() { echo "${TURN:-$(git -C "$TOP" rev-list --count HEAD 2> /dev/null || echo 0)}"; }
+
+# by_turns PARTS TURN: those of the scenarios named on stdin whose turn it is
+by_turns() { awk -v parts="$1" -v turn="$2" 'NR % parts == turn % parts'; }
+
+# most_of NAME...: those of these scenarios that check.sh all runs on the stock kernel
+most_of() {
+	local turn seldom
+	turn=$(turn)
+	seldom=$(tagged slow | grep -vxFf <("$TOP/scripts/requirements.sh" --tests))
+	step "on the stock kernel: all but three of four slow ones (TURN=$turn; make e2e: all)"
+	printf '%s\n' "$@" | grep -vxF "$seldom"
+	printf '%s\n' "$@" | grep -xF "$seldom" | by_turns $SLOW_PARTS "$turn"
 }
 
-# some_of VERSION NAME...: those of these scenarios that are to run on a newer kernel
+# some_of VERSION NAME...: those that check.sh all runs on a newer kernel. 6.12 takes other parts
+# than the kernels after it.
 some_of() {
-	local turn number=0 name
-	turn=$(turn_of "$1")
-	step "on $1: the scenarios for it, and part $((turn + 1)) of $PARTS of all else (TURN=$turn)"
+	local turn tags
+	turn=$(turn)
+	step "on $1: parts of the scenarios (TURN=$turn; NEWER=$1 make newer-check: all)"
+	[ "$1" != 6.12 ] || turn=$((turn + NEWER_PARTS / 2 + 1))
 	shift
-	for name in "$@"; do
-		number=$((number + 1))
-		[ $((number % PARTS)) != "$turn" ] || echo "$name"
-	done
-	grep -Fxf <(tagged newer) <(printf '%s\n' "$@")
+	tags=$(tagged newer)
+	printf '%s\n' "$@" | grep -xF "$tags" | by_turns $TAGGED_PARTS "$turn"
+	printf '%s\n' "$@" | grep -vxF "$tags" | by_turns $NEWER_PARTS "$turn"
 }
 
-# half_of NAME...: half of these scenarios for the debug kernel, the other half with the next
-# commit. Scenarios that run on no other kernel are always among them.
-half_of() {
-	local turn number=0 name
-	turn=$(($(turn_of 6.12) % 2))
-	step "on the debug kernel: part $((turn + 1)) of 2 (TURN=$turn; make debug-check: all)"
-	for name in "$@"; do
-		number=$((number + 1))
-		if [ $((number % 2)) = "$turn" ] ||
-			grep -qx "$name" <(tagged debug; tagged failslab; tagged lockdep); then
-			echo "$name"
-		fi
-	done
+# few_of NAME...: those that check.sh all runs on the debug kernel. Scenarios that run on no other
+# kernel are always among them.
+few_of() {
+	local turn always
+	turn=$(turn)
+	step "on the debug kernel: one in $DEBUG_PARTS (TURN=$turn; make debug-check: all)"
+	always=$(tagged debug; tagged failslab; tagged lockdep)
+	printf '%s\n' "$@" | grep -xF "$always"
+	printf '%s\n' "$@" | grep -vxF "$always" | by_turns $DEBUG_PARTS "$turn"
 }
 
 # Refuses a name or pattern that matches no scenario, and a tag that no scenario has.

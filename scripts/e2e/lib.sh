@@ -346,7 +346,8 @@ declare -A SECONDS_OF=() TEXT_OF=() TAGS_OF=() COMMAND_OF=()
 # siw			siw is the peer
 # script		a script for the user
 # wire			the scenario judges the bytes on the cable
-# newer, debug		check-all always takes it on these kernels
+# newer			check-all takes it more often on a newer kernel
+# debug			check-all always takes it on the debug kernel
 # slow			make check leaves it to make check-all
 scenario() {
 	local name=$1
