@@ -66,6 +66,35 @@ cm_crowd_waits() {
 	[ "$(tcp_drops)" = "$drops" ] || fail "TCP dropped SYNs"
 }
 
+# asks_server PORT: has rdma_cm an id for a request on that port of b?
+asks_server() { rdma resource show cm_id | grep -q "mpa1.* state CONNECT .* src-addr $B4:$1 "; }
+
+has_waited() { [ "$(hw_counter mpa1 pending_overflow)" -gt "$1" ]; }
+
+# Alice's servers take three of four places, because a user gets three times what is free. They are
+# stopped, so they never give a place back.
+scenario cm_silent_servers 60 "one who listens on many ports and answers on none leaves room to others"
+cm_silent_servers() {
+	local i before
+	dirty
+	before=$(hw_counter mpa1 pending_overflow)
+	echo 4 >/sys/class/infiniband/mpa1/mpa/max_pending
+	echo 600000 >/sys/class/infiniband/mpa1/mpa/startup_timeout_ms
+	echo 600000 >/sys/class/infiniband/mpa1/mpa/accept_timeout_ms
+	for i in 1 2 3 4 5; do
+		new_port
+		serve "alice$i" b "${ALICE[@]}" rping -s -a "$B4" -p "$PORT" -C 1
+		kill -STOP "${PIDS[alice$i]}"
+		start "caller$i" a rping -c -a "$B4" -p "$PORT" -C 1
+		[ "$i" -gt 3 ] || wait_for 10 asks_server "$PORT"
+	done
+	wait_for 10 has_waited "$before"
+	new_port
+	serve root b rping -s -a "$B4" -p "$PORT" -C 1
+	run client a rping -c -a "$B4" -p "$PORT" -C 1
+	reap root
+}
+
 refusals() {
 	echo $(($(hw_counter mpa1 backlog_overflow) + $(hw_counter mpa1 startups_rejected)))
 }

@@ -11,6 +11,10 @@
  * source gets half of the places, two get a third each, and a newcomer finds room. A source
  * with more silent startups than that loses its oldest one. That one must have been silent for
  * 1/GRACE_SHARE of the Request timeout, because the Request of a good peer arrives long before.
+ *
+ * A user who listens on many ports may not answer on any. So the listeners of a user together hold
+ * at most USER_SHARE times as many places as are free: three quarters, or three sevenths each if
+ * two users do that.
  */
 #include <linux/jiffies.h>
 #include <linux/random.h>
@@ -25,6 +29,7 @@
 #include "core/wq.h"
 
 #define GRACE_SHARE	40
+#define USER_SHARE	3
 /* Jiffies until the listener checks again for programs that have answered. */
 #define ASKED_AGAIN	msecs_to_jiffies(100)
 
@@ -90,6 +95,20 @@ static u8 find_source(const struct rnic_room *room, const struct sockaddr_storag
 	return siphash_1u64(net, &room->key);
 }
 
+/**
+ * rnic_room_user() - find the user of a new listener
+ * @dev:	device
+ *
+ * The listeners that a program had before the device are those of the administrator who adds it.
+ *
+ * Context: process.
+ * Return: index in struct rnic_room.asked_of.
+ */
+u8 rnic_room_user(const struct rnic_dev *dev)
+{
+	return siphash_1u32(__kuid_val(rnic_user()), &dev->cm.room.key);
+}
+
 static u32 count_free(const struct rnic_dev *dev, u32 used)
 {
 	u32 max = READ_ONCE(dev->set.max_pending);
@@ -116,6 +135,7 @@ static void join_silent_crowds(struct rnic_ep *ep)
 /* Return: true if it had a place. */
 static bool leave_room(struct rnic_ep *ep)
 {
+	struct rnic_room *room = &ep->dev->cm.room;
 	struct rnic_place *place = &ep->place;
 	bool had = place->crowd[RNIC_CROWD_DEV] || place->asked;
 	int i;
@@ -128,11 +148,21 @@ static bool leave_room(struct rnic_ep *ep)
 		place->crowd[i] = NULL;
 	}
 	if (place->asked) {
+		room->asked_of[place->asked->user]--;
 		place->asked->asked--;
-		ep->dev->cm.room.asked--;
+		room->asked--;
 		place->asked = NULL;
 	}
 	return had;
+}
+
+/* Return: true if one more startup may wait for the program of @l. */
+static bool may_ask(const struct rnic_listener *l)
+{
+	const struct rnic_room *room = &l->dev->cm.room;
+	u32 spare = count_free(l->dev, room->asked);
+
+	return l->asked < spare && room->asked_of[l->user] / USER_SHARE < spare;
 }
 
 static struct rnic_ep *find_oldest(struct rnic_crowd *crowd, enum rnic_crowd_kind kind)
@@ -200,7 +230,7 @@ long rnic_room_make(struct rnic_listener *l, const struct sockaddr_storage *remo
 	long wait = 0;
 
 	spin_lock_bh(&l->dev->cm.ep_lock);
-	if (l->asked >= count_free(l->dev, room->asked)) {
+	if (!may_ask(l)) {
 		wait = ASKED_AGAIN;
 	} else {
 		hindrance = find_hindrance(l, &room->from[find_source(room, remote)]);
@@ -244,9 +274,10 @@ int rnic_room_ask(struct rnic_ep *ep)
 
 	spin_lock_bh(&ep->dev->cm.ep_lock);
 	leave_room(ep);
-	if (l->asked < count_free(ep->dev, room->asked)) {
+	if (may_ask(l)) {
 		ep->place.asked = l;
 		l->asked++;
+		room->asked_of[l->user]++;
 		room->asked++;
 		ret = 0;
 	}

@@ -94,7 +94,7 @@ struct rnic_settings {
 	u32 shares;
 };
 
-/* Number of hash values of sources. A hash needs no memory for each source. */
+/* Number of hash values of sources, and of users. A hash needs no memory for each of them. */
 #define RNIC_SOURCES	256
 
 /**
@@ -111,14 +111,16 @@ struct rnic_crowd {
  * struct rnic_room - startups of responders that take a place of a device; under cm.ep_lock
  * @all:	startups that wait for the peer's Request, or for its close after a reject
  * @from:	the same by source
- * @key:	secret key of the hash of a source
+ * @key:	secret key of the hash of a source, and of a user
  * @asked:	number of startups that wait for their program
+ * @asked_of:	the same by the program's user
  */
 struct rnic_room {
 	struct rnic_crowd all;
 	struct rnic_crowd from[RNIC_SOURCES];
 	siphash_key_t key;
 	u32 asked;
+	u32 asked_of[RNIC_SOURCES];
 };
 
 /**
