@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "probe.h"
 
@@ -343,6 +344,37 @@ static void told_once(void)
 	pair_close(&p);
 }
 
+#define ARMED_EVENTS	64
+
+/* A program that arms after each event, and reads no completion, gets few events for it. */
+static void only_armed(void)
+{
+	struct pair p;
+	time_t end;
+	int n;
+
+	pair_open(&p, &defaults);
+	hello(&p);
+	receive_100(&p, 2);
+	send_100(&p, 0, 0);
+	send_100(&p, 1, 0);
+	read_100(&p);
+	for (n = 0; n < 2; n++) {
+		check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
+		check(notified(&p.b, WAIT_MS), "no event with two completions unread");
+	}
+	end = time(NULL) + 3;
+	while (n <= ARMED_EVENTS && time(NULL) < end) {
+		check(!ibv_req_notify_cq(p.b.cq, 0), "arm");
+		n += notified(&p.b, 100);
+	}
+	printf("%d events\n", n);
+	check(n <= ARMED_EVENTS, "%d events for two completions", n);
+	wc_expect(&p.b, 0, IBV_WC_SUCCESS);
+	wc_expect(&p.b, 1, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
 /* A shared receive queue that runs low says so, once. */
 static void srq(void)
 {
@@ -578,6 +610,7 @@ const struct test queue_tests[] = {
 	{ "solicited", solicited },
 	{ "late_arming", late_arming },
 	{ "late_solicited", late_solicited },
+	{ "only_armed", only_armed },
 	{ "told_once", told_once },
 	{ "srq", srq },
 	{ "srq_last", srq_last },

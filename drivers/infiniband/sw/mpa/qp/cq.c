@@ -39,6 +39,7 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	ret = rnic_cq_ring_push(&cq->ring, cqe);
 	if (!ret) {
 		cq->plain = solicited ? 0 : min(cq->plain + 1, cq->ring.size);
+		cq->quick = min(cq->quick + 1, cq->ring.size);
 		if (rnic_cq_take_arming(cq, solicited))
 			WRITE_ONCE(cq->upcall_due, 1);
 	} else {

@@ -16,14 +16,16 @@ struct rnic_share;
 /**
  * struct rnic_cq - a completion queue
  * @ibcq:	what ib_core sees; allocated and freed by it
- * @lock:	protects @ring, @broken, @plain, @spare, @pause and the start of @late; taken with
- *		interrupts off; innermost
+ * @lock:	protects @ring, @broken, @plain, @spare, @quick, @pause and the start of @late;
+ *		taken with interrupts off; innermost
  * @ring:	completions
  * @upcall_due:	1 if an upcall is due, else 0; no lock
  * @broken:	a completion was lost, and IB_EVENT_CQ_ERR was raised
  * @plain:	number of completions after the newest solicited one
  * @spare:	number of looks of @late that will not raise an event for the newest completion,
  *		because it had one and was the only unread one
+ * @quick:	number of late events that the next look may follow at once: one for each
+ *		completion
  * @late:	timer that looks for a late arming; user CQs only
  * @pause:	jiffies of its last start
  * @share:	share of its user, or NULL
@@ -36,6 +38,7 @@ struct rnic_cq {
 	bool broken;
 	u8 spare;
 	u32 plain;
+	u32 quick;
 	struct timer_list late;
 	unsigned long pause;
 	struct rnic_share *share;

@@ -6,9 +6,12 @@
  * next completion. NICs raise an event at once if a CQ with unread completions is armed, and
  * programs rely on that (perftest -e polls once after each event). So a timer looks again at a CQ
  * with an event channel while a completion is unread. Each pause is twice the one before. The
- * timer stops some seconds after the last completion or event, because an idle program must not
- * cost CPU time. The next completion starts it again, and so does a system call that queries or
- * modifies a queue pair of the CQ.
+ * timer stops some seconds after the last completion, because an idle program must not cost CPU
+ * time. The next completion starts it again, and so does a system call that queries or modifies a
+ * queue pair of the CQ.
+ *
+ * After a late event the pauses begin anew, because the program reads a completion and arms again.
+ * Each completion allows that once, because a program that only arms would cost CPU time forever.
  *
  * A program that got an event arms the CQ before it polls. So if the only unread completion had
  * its event, the first looks do not raise another one.
@@ -94,10 +97,12 @@ static void look_for_late_arming(struct timer_list *timer)
 	unread = rnic_cq_ring_unread(&cq->ring, 0);
 	if (unread && !use_spare_look(cq))
 		call = rnic_cq_take_arming(cq, rnic_cq_ring_unread(&cq->ring, cq->plain));
-	if (call)
+	if (call && cq->quick) {
+		cq->quick--;
 		start_timer(cq, 1);
-	else if (unread && !timer_pending(timer) && 2 * cq->pause <= LATE_MAX)
+	} else if (unread && !timer_pending(timer) && 2 * cq->pause <= LATE_MAX) {
 		start_timer(cq, 2 * cq->pause);
+	}
 	spin_unlock_irq(&cq->lock);
 	if (call && cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
