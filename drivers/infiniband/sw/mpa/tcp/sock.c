@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Kernel TCP sockets: create, connect, listen, accept, close. hook.c reports their events,
- * stream.c moves bytes, and addr.c reads addresses. stream.h lists the TCP internals that this
- * folder relies on.
+ * Kernel TCP sockets: create, connect, close. listener.c listens and accepts, hook.c reports
+ * events, stream.c moves bytes, and addr.c reads addresses. stream.h lists the TCP internals that
+ * this folder relies on.
  *
  * The socket lock is the data path's lock: sending and receiving of one connection never run
  * at the same time. See Documentation/locking.rst.
@@ -24,7 +24,6 @@
 #include <compat/tcp.h>
 
 #include "tcp/lockclass.h"
-#include "tcp/port.h"
 #include "tcp/sock.h"
 
 /* Most bytes that wait unsent in TCP. */
@@ -48,14 +47,18 @@ void rnic_sock_tune(struct sock *sk)
 	tcp_sock_set_nodelay(sk);
 }
 
-/*
- * Let TCP delay acknowledgments, because each startup frame carries one: the Request
- * acknowledges the SYN+ACK, and the Reply the Request. Accepted sockets inherit this, and
- * listen() resets it.
+/**
+ * rnic_sock_delay_acks() - let TCP delay acknowledgments
+ * @s:	socket
+ *
+ * Each startup frame carries one: the Request acknowledges the SYN+ACK, and the Reply the Request.
+ * Accepted sockets inherit this, and listen() resets it.
+ *
+ * Context: process, socket lock not held.
  */
-static void disable_quickack(struct sock *sk)
+void rnic_sock_delay_acks(struct rnic_sock *s)
 {
-	tcp_sock_set_quickack(sk, 0);
+	tcp_sock_set_quickack(s->sock->sk, 0);
 }
 
 /*
@@ -80,11 +83,37 @@ static int create_labelled_socket(struct rnic_sock *s, struct net *net, sa_famil
 }
 
 /*
- * Create a socket with the options that all our sockets have. It pins its namespace, which a
- * kernel socket does not do by itself, because TCP timers must not outlive the namespace.
- * @vrf is the index of the VRF whose addresses and routes it uses, or 0.
+ * Set the type of service that the program asked for; -1 is none. An IPv6 socket gets that of
+ * IPv4 too, for mapped addresses. Accepted sockets inherit both.
  */
-static int create_tcp_socket(struct rnic_sock *s, struct net *net, int vrf, sa_family_t family)
+static int set_tos(struct rnic_sock *s, int tos)
+{
+	struct sock *sk = s->sock->sk;
+
+	if (tos < 0)
+		return 0;
+	ip_sock_set_tos(sk, tos);
+	if (sk->sk_family != AF_INET6)
+		return 0;
+	return s->sock->ops->setsockopt(s->sock, SOL_IPV6, IPV6_TCLASS, KERNEL_SOCKPTR(&tos),
+					sizeof(tos));
+}
+
+/**
+ * rnic_sock_create() - create a socket with the options that all our sockets have
+ * @s:		filled in, not hooked
+ * @net:	namespace
+ * @vrf:	index of the VRF whose addresses and routes it uses, or 0
+ * @family:	AF_INET or AF_INET6
+ * @tos:	type of service, or -1
+ *
+ * The socket pins its namespace, which a kernel socket does not do by itself, because TCP timers
+ * must not outlive the namespace.
+ *
+ * Context: process.
+ * Return: 0, or -errno and no socket.
+ */
+int rnic_sock_create(struct rnic_sock *s, struct net *net, int vrf, sa_family_t family, int tos)
 {
 	struct sock *sk;
 	int ret;
@@ -108,6 +137,8 @@ static int create_tcp_socket(struct rnic_sock *s, struct net *net, int vrf, sa_f
 	/* MPA has no urgent data: keep those bytes in the stream. */
 	sock_set_flag(sk, SOCK_URGINLINE);
 	ret = vrf ? sock_bindtoindex(sk, vrf, true) : 0;
+	if (!ret)
+		ret = set_tos(s, tos);
 	if (ret)
 		rnic_sock_close(s);
 	return ret;
@@ -119,24 +150,15 @@ static int addr_len(const struct sockaddr_storage *addr)
 					     sizeof(struct sockaddr_in);
 }
 
-/*
- * Set the type of service that the program asked for; -1 is none. An IPv6 socket gets that of
- * IPv4 too, for mapped addresses. Accepted sockets inherit both.
+/**
+ * rnic_sock_bind() - bind a socket to an address
+ * @s:		socket
+ * @local:	address and port
+ *
+ * Context: process, socket lock not held.
+ * Return: 0 or -errno.
  */
-static int set_tos(struct rnic_sock *s, int tos)
-{
-	struct sock *sk = s->sock->sk;
-
-	if (tos < 0)
-		return 0;
-	ip_sock_set_tos(sk, tos);
-	if (sk->sk_family != AF_INET6)
-		return 0;
-	return s->sock->ops->setsockopt(s->sock, SOL_IPV6, IPV6_TCLASS, KERNEL_SOCKPTR(&tos),
-					sizeof(tos));
-}
-
-static int bind_socket(struct rnic_sock *s, struct sockaddr_storage *local)
+int rnic_sock_bind(struct rnic_sock *s, struct sockaddr_storage *local)
 {
 	return kernel_bind(s->sock, (struct compat_sockaddr *)local, addr_len(local));
 }
@@ -147,16 +169,15 @@ static int bind_and_connect(struct rnic_sock *s, struct net_device *ndev,
 {
 	int ret;
 
-	ret = create_tcp_socket(s, dev_net(ndev), l3mdev_master_ifindex(ndev), remote->ss_family);
+	ret = rnic_sock_create(s, dev_net(ndev), l3mdev_master_ifindex(ndev), remote->ss_family,
+			       tos);
 	if (ret)
 		return ret;
-	ret = set_tos(s, tos);
-	if (!ret)
-		ret = bind_socket(s, local);
+	ret = rnic_sock_bind(s, local);
 	if (ret)
 		goto err;
 	rnic_sock_hook(s, event);
-	disable_quickack(s->sock->sk);
+	rnic_sock_delay_acks(s);
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
 			     O_NONBLOCK);
 	if (!ret || ret == -EINPROGRESS)
@@ -220,195 +241,10 @@ int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
 		return ret;
 	/* Clear the error of the last connection. */
 	sock_error(s->sock->sk);
-	disable_quickack(s->sock->sk);
+	rnic_sock_delay_acks(s);
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
 			     O_NONBLOCK);
 	return ret == -EINPROGRESS ? 0 : ret;
-}
-
-/*
- * Listen on a port that TCP refuses because of connections. TCP checks nothing then, so this does,
- * before and afterwards. Nobody can bind to the port any more when the socket listens. So whoever
- * did between the two checks is found, and keeps the port.
- */
-static int listen_beside_connections(struct rnic_sock *s, struct sockaddr_storage *local,
-				     int backlog)
-{
-	/* sin6_port is in the same place. */
-	u16 port = ntohs(((struct sockaddr_in *)local)->sin_port);
-	struct sock *sk = s->sock->sk;
-	int ret;
-
-	if (!rnic_port_has_only_connections(sk, port))
-		return -EADDRINUSE;
-	sk->sk_reuse = SK_FORCE_REUSE;
-	ret = bind_socket(s, local);
-	if (!ret)
-		ret = kernel_listen(s->sock, backlog);
-	sk->sk_reuse = SK_CAN_REUSE;
-	if (!ret && !rnic_port_has_only_connections(sk, inet_sk(sk)->inet_num))
-		ret = -EADDRINUSE;
-	return ret;
-}
-
-/* For a socket whose caller may give it up yet */
-static void ignore_event(struct rnic_sock *s, enum rnic_sock_event event)
-{
-}
-
-/**
- * rnic_sock_listen() - create a listening socket
- * @s:		filled in
- * @net:	namespace
- * @vrf:	index of the VRF, or 0
- * @local:	address and port; the address may be a wildcard
- * @v6only:	an IPv6 wildcard does not accept IPv4 connections
- * @tos:	type of service, or -1
- * @backlog:	the program's backlog
- * @event:	hooked; RNIC_SOCK_DATA reports connections to accept, and is called once without one
- *
- * The size of TCP's accept queue is @backlog or net.core.somaxconn, whichever is larger. TCP drops
- * the SYN of a caller who finds the queue full, and the caller tries again a second later. The
- * program's backlog is for those who wait for the program, which iw_cm and rdma_ucm count.
- *
- * Context: process.
- * Return: 0, or -errno and no socket.
- */
-int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
-		     struct sockaddr_storage *local, bool v6only, int tos, int backlog,
-		     rnic_sock_event_fn event)
-{
-	int ret;
-
-	backlog = max(backlog, READ_ONCE(net->core.sysctl_somaxconn));
-	ret = create_tcp_socket(s, net, vrf, local->ss_family);
-	if (ret)
-		return ret;
-	if (v6only && local->ss_family == AF_INET6)
-		ip6_sock_set_v6only(s->sock->sk);
-	ret = set_tos(s, tos);
-	if (ret)
-		goto err;
-	rnic_sock_hook(s, ignore_event);
-	ret = bind_socket(s, local);
-	if (ret == -EADDRINUSE)
-		ret = listen_beside_connections(s, local, backlog);
-	else if (!ret)
-		ret = kernel_listen(s->sock, backlog);
-	if (ret)
-		goto err;
-	disable_quickack(s->sock->sk);
-	rnic_sock_redirect(s, event);
-	event(s, RNIC_SOCK_DATA);
-	return 0;
-err:
-	rnic_sock_close(s);
-	return ret;
-}
-
-#ifdef CONFIG_MEMCG
-/* TCP charges the task that accepts, which is a worker here and in no memory cgroup. */
-static void get_memcg(struct rnic_sock *s, const struct sock *listener)
-{
-	struct mem_cgroup *memcg = listener->sk_memcg;
-
-	if (memcg && css_tryget(&memcg->css))
-		s->memcg = memcg;
-}
-
-static void put_memcg(struct rnic_sock *s)
-{
-	if (s->memcg)
-		css_put(&s->memcg->css);
-	s->memcg = NULL;
-}
-
-/**
- * rnic_sock_charge() - charge a socket's memory to the listener's cgroup from now on
- * @s:	an accepted socket that has sent nothing
- *
- * Does nothing while the socket has memory, because freeing it would uncharge a cgroup that was
- * never charged. Call it after the first frame was read.
- *
- * Context: process, socket locked.
- */
-void rnic_sock_charge(struct rnic_sock *s)
-{
-	struct sock *sk = s->sock->sk;
-
-	if (!s->memcg || sk->sk_memcg || sk_rmem_alloc_get(sk) || sk->sk_wmem_queued)
-		return;
-	sk_mem_reclaim(sk);
-	sk->sk_memcg = s->memcg;
-	s->memcg = NULL;
-}
-#else
-static void get_memcg(struct rnic_sock *s, const struct sock *listener)
-{
-}
-
-static void put_memcg(struct rnic_sock *s)
-{
-}
-
-void rnic_sock_charge(struct rnic_sock *s)
-{
-}
-#endif
-
-/*
- * Give an accepted socket to the listener's user, because TCP gives it to the task that accepts,
- * which is a worker of root here. ss(8) shows the user, and routing rules name it (uidrange).
- */
-static void set_owner(struct socket *sock, struct socket *listener)
-{
-	kuid_t uid = SOCK_INODE(listener)->i_uid;
-
-	SOCK_INODE(sock)->i_uid = uid;
-	WRITE_ONCE(sock->sk->sk_uid, uid);
-}
-
-/**
- * rnic_sock_accept() - accept one connection
- * @listener:	a listening socket
- * @s:		filled in; not hooked
- *
- * Context: process.
- * Return: 0; -EAGAIN if none is pending; -EBUSY for a connection that BPF has put into a
- * sockmap, which is reset; another -errno.
- */
-int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s)
-{
-	struct sock *sk;
-	bool taken;
-	int ret;
-
-	ret = kernel_accept(listener->sock, &s->sock, O_NONBLOCK);
-	if (ret)
-		return ret;
-	sk = s->sock->sk;
-	read_lock_bh(&sk->sk_callback_lock);
-	taken = rnic_sock_in_sockmap(sk);
-	read_unlock_bh(&sk->sk_callback_lock);
-	if (taken) {
-		/* Reset it now, because it still has our callbacks. */
-		sock_no_linger(sk);
-		sock_release(s->sock);
-		s->sock = NULL;
-		return -EBUSY;
-	}
-	rnic_lockclass_set(s);
-	set_owner(s->sock, listener->sock);
-	rnic_sock_tune(sk);
-	get_memcg(s, listener->sock->sk);
-	/* Priority belongs to the type of service, which the socket inherits. */
-	sk->sk_priority = listener->sock->sk->sk_priority;
-	/* The socket inherited our callbacks; the listener has the original ones. */
-	s->data_ready = listener->data_ready;
-	s->write_space = listener->write_space;
-	s->state_change = listener->state_change;
-	s->error_report = listener->error_report;
-	return 0;
 }
 
 /**
@@ -461,7 +297,8 @@ void rnic_sock_close(struct rnic_sock *s)
 		forget_returned(s);
 	} else {
 		rnic_sock_unhook(s);
-		put_memcg(s);
+		mem_cgroup_put(s->memcg);
+		s->memcg = NULL;
 		/* The locks of a foreign one have the kernel's classes. */
 		if (rnic_sock_is_foreign(s))
 			sock_release(s->sock);

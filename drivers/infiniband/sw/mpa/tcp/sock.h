@@ -89,15 +89,13 @@ struct rnic_sock {
 
 typedef void (*rnic_sock_event_fn)(struct rnic_sock *s, enum rnic_sock_event event);
 
+int rnic_sock_create(struct rnic_sock *s, struct net *net, int vrf, sa_family_t family, int tos);
+int rnic_sock_bind(struct rnic_sock *s, struct sockaddr_storage *local);
+void rnic_sock_delay_acks(struct rnic_sock *s);
 int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
 		      struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
 		      rnic_sock_event_fn event);
 int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote);
-int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
-		     struct sockaddr_storage *local, bool v6only, int tos, int backlog,
-		     rnic_sock_event_fn event);
-int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
-void rnic_sock_charge(struct rnic_sock *s);
 void rnic_sock_keepalive(struct rnic_sock *s, int seconds);
 void rnic_sock_tune(struct sock *sk);
 void rnic_sock_close(struct rnic_sock *s);
@@ -109,6 +107,13 @@ static inline bool rnic_sock_is_foreign(const struct rnic_sock *s)
 {
 	return READ_ONCE(s->owner) != RNIC_SOCK_OURS;
 }
+
+/* listener.c */
+int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
+		     struct sockaddr_storage *local, bool v6only, int tos, int backlog,
+		     rnic_sock_event_fn event);
+int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
+void rnic_sock_charge(struct rnic_sock *s);
 
 /* hook.c */
 void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);
