@@ -144,7 +144,7 @@ int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, boo
  * keeps for life.
  *
  * Context: process, socket lock not held.
- * Return: 0 or -errno.
+ * Return: 0; -ENOBUFS if TCP did not take all of it, also for lack of memory; or another -errno.
  */
 int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
 {
@@ -162,9 +162,10 @@ int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
 	/* FPDUs begin at multiples of 4. */
 	chunk.fill += ALIGN(len, 4);
 	rnic_chunk_put(&chunk);
-	if (ret < 0)
-		return ret;
-	return ret == len ? 0 : -ENOBUFS;
+	if (ret == len)
+		return 0;
+	/* A program would try again after -EAGAIN, but the stream does not continue without it. */
+	return ret < 0 && ret != -EAGAIN ? ret : -ENOBUFS;
 }
 
 /*
