@@ -14,9 +14,7 @@
 #include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/security.h>
-#include <net/inet_connection_sock.h>
 #include <net/ip.h>
-#include <net/ipv6.h>
 #include <net/l3mdev.h>
 #include <net/sock.h>
 #include <net/tcp.h>
