@@ -460,7 +460,7 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	kref_init(&l->ref);
 	l->dev = dev;
 	l->cm_id = cm_id;
-	l->user = rnic_room_user(dev);
+	l->asked_of = rnic_room_find_user(dev);
 	rnic_crowd_init(&l->silent);
 	ndev = rnic_dev_netdev(dev);
 	ret = start_listening(l, ndev, backlog);

@@ -21,7 +21,7 @@ struct rnic_lsock;
  * @ls:		the listening socket, or NULL if it gets no connections
  * @dev:	device
  * @cm_id:	receives the requests, with a reference
- * @user:	index in struct rnic_room.asked_of
+ * @asked_of:	that of its user in @dev->cm.room, or NULL for root
  * @silent:	its startups that wait for a Request, under @dev->cm.ep_lock
  * @asked:	number of startups that wait for the program, likewise
  */
@@ -31,7 +31,7 @@ struct rnic_listener {
 	struct rnic_lsock *ls;
 	struct rnic_dev *dev;
 	struct iw_cm_id *cm_id;
-	u8 user;
+	u32 *asked_of;
 	struct rnic_crowd silent;
 	u32 asked;
 };

@@ -14,7 +14,7 @@
  *
  * A user who listens on many ports may not answer on any. So the listeners of a user together hold
  * at most USER_SHARE times as many places as are free: three quarters, or three sevenths each if
- * two users do that.
+ * two users do that. Root is trusted.
  */
 #include <linux/jiffies.h>
 #include <linux/random.h>
@@ -96,17 +96,23 @@ static u8 find_source(const struct rnic_room *room, const struct sockaddr_storag
 }
 
 /**
- * rnic_room_user() - find the user of a new listener
+ * rnic_room_find_user() - find the count of a new listener's user
  * @dev:	device
  *
- * The listeners that a program had before the device are those of the administrator who adds it.
+ * When a device is added, the administrator's task adds the listeners that programs have already.
+ * These count as those of one user, because they may be anybody's.
  *
  * Context: process.
- * Return: index in struct rnic_room.asked_of.
+ * Return: the element of struct rnic_room.asked_of, or NULL for root and for kernel consumers.
  */
-u8 rnic_room_user(const struct rnic_dev *dev)
+u32 *rnic_room_find_user(struct rnic_dev *dev)
 {
-	return siphash_1u32(__kuid_val(rnic_user()), &dev->cm.room.key);
+	kuid_t user = rnic_dev_made_here(dev) ? INVALID_UID : rnic_user();
+	struct rnic_room *room = &dev->cm.room;
+
+	if (uid_eq(user, GLOBAL_ROOT_UID))
+		return NULL;
+	return &room->asked_of[(u8)siphash_1u32(__kuid_val(user), &room->key)];
 }
 
 static u32 count_free(const struct rnic_dev *dev, u32 used)
@@ -148,7 +154,8 @@ static bool leave_room(struct rnic_ep *ep)
 		place->crowd[i] = NULL;
 	}
 	if (place->asked) {
-		room->asked_of[place->asked->user]--;
+		if (place->asked->asked_of)
+			--*place->asked->asked_of;
 		place->asked->asked--;
 		room->asked--;
 		place->asked = NULL;
@@ -162,7 +169,7 @@ static bool may_ask(const struct rnic_listener *l)
 	const struct rnic_room *room = &l->dev->cm.room;
 	u32 spare = count_free(l->dev, room->asked);
 
-	return l->asked < spare && room->asked_of[l->user] / USER_SHARE < spare;
+	return l->asked < spare && (!l->asked_of || *l->asked_of / USER_SHARE < spare);
 }
 
 static struct rnic_ep *find_oldest(struct rnic_crowd *crowd, enum rnic_crowd_kind kind)
@@ -277,7 +284,8 @@ int rnic_room_ask(struct rnic_ep *ep)
 	if (may_ask(l)) {
 		ep->place.asked = l;
 		l->asked++;
-		room->asked_of[l->user]++;
+		if (l->asked_of)
+			++*l->asked_of;
 		room->asked++;
 		ret = 0;
 	}

@@ -49,7 +49,7 @@ u32 rnic_room_request_time(const struct rnic_settings *set);
 void rnic_room_await(struct work_struct *work);
 void rnic_crowd_init(struct rnic_crowd *crowd);
 void rnic_room_init(struct rnic_dev *dev);
-u8 rnic_room_user(const struct rnic_dev *dev);
+u32 *rnic_room_find_user(struct rnic_dev *dev);
 long rnic_room_make(struct rnic_listener *l, const struct sockaddr_storage *remote);
 void rnic_room_enter(struct rnic_ep *ep, const struct sockaddr_storage *remote);
 int rnic_room_ask(struct rnic_ep *ep);

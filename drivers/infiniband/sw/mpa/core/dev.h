@@ -113,7 +113,7 @@ struct rnic_crowd {
  * @from:	the same by source
  * @key:	secret key of the hash of a source, and of a user
  * @asked:	number of startups that wait for their program
- * @asked_of:	the same by the program's user
+ * @asked_of:	the same by the program's user, without those of root
  */
 struct rnic_room {
 	struct rnic_crowd all;
