@@ -25,7 +25,7 @@ struct rnic_share;
  * @spare:	number of looks of @late that will not raise an event for the newest completion,
  *		because it had one and was the only unread one
  * @quick:	number of late events that the next look may follow at once: one for each
- *		completion
+ *		completion since a look found all of them read
  * @late:	timer that looks for a late arming; user CQs only
  * @pause:	jiffies of its last start
  * @share:	share of its user, or NULL

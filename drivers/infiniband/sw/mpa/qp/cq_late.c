@@ -11,7 +11,8 @@
  * queue pair of the CQ.
  *
  * After a late event the pauses begin anew, because the program reads a completion and arms again.
- * Each completion allows that once, because a program that only arms would cost CPU time forever.
+ * Each completion allows that once, unless a look finds it read, because a program that only arms
+ * would cost CPU time forever.
  *
  * A program that got an event arms the CQ before it polls. So if the only unread completion had
  * its event, the first looks do not raise another one.
@@ -95,6 +96,8 @@ static void look_for_late_arming(struct timer_list *timer)
 
 	spin_lock_irq(&cq->lock);
 	unread = rnic_cq_ring_unread(&cq->ring, 0);
+	if (!unread)
+		cq->quick = 0;
 	if (unread && !use_spare_look(cq))
 		call = rnic_cq_take_arming(cq, rnic_cq_ring_unread(&cq->ring, cq->plain));
 	if (call && cq->quick) {
