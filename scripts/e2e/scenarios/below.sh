@@ -40,10 +40,7 @@ tcp_gives_up() {
 	dirty
 	a sysctl -qw net.ipv4.tcp_retries2=3
 	before=$(hw_counter mpa0 conn_reset)
-	new_port
-	serve server b ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000
-	start client a ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000 "$B4"
-	wait_for 10 busy
+	busy_pair
 	ip -n b link set vb down
 	ended client 20
 	[ "$STATUS" != 0 ] || fail "the client ended as if nothing had happened"

@@ -2,13 +2,28 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Programs, links and namespaces go away in mid-transfer.
 
-# busy_pair: bulk writes from a to b that would go on for a minute
-busy_pair() {
-	new_port
-	serve server b ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000
-	start client a ib_write_bw -R -F -p "$PORT" -s 65536 -n 100000 "$B4"
-	wait_for 10 busy
+# perf_until LOOK PROGRAM OPTIONS...: starts a server in b and a client in a that would go on for a
+# minute, and waits until LOOK succeeds. perf_between() says why they may be started again.
+perf_until() {
+	local look=$1 turn
+	shift
+	for turn in 1 2 3; do
+		new_port
+		serve server b "$1" -R -F -p "$PORT" "${@:2}" -n 100000
+		start client a "$1" -R -F -p "$PORT" "${@:2}" -n 100000 "$B4"
+		wait_for 10 early_or "$look"
+		was_early client || return 0
+		note "try $turn: $1 connected before its server listened"
+		stop client
+		stop server
+	done
+	fail "the client connected before its server listened, three times"
 }
+
+early_or() { was_early client || "$@"; }
+
+# busy_pair: bulk writes from a to b
+busy_pair() { perf_until busy ib_write_bw -s 65536; }
 
 # bytes_in: the bytes that vb has received so far. The server has entered its namespace, because it
 # listens there.
@@ -119,14 +134,13 @@ is_shown() {
 	[ "${value:-0}" -ge "$3" ] && [ "${value:-0}" -le "$4" ]
 }
 
+reads_wait() { is_shown mpa0 taken 5 200; }
+
 scenario resource_qp 40 "rdma resource shows what a connection waits for when nothing comes back"
 resource_qp() {
 	dirty
 	modprobe sch_netem
-	new_port
-	serve server b ib_read_bw -R -F -p "$PORT" -s 4194304 -o 4 -n 100000
-	start client a ib_read_bw -R -F -p "$PORT" -s 4194304 -o 4 -n 100000 "$B4"
-	wait_for 10 is_shown mpa0 taken 5 200
+	perf_until reads_wait ib_read_bw -s 4194304 -o 4
 	tc -n b qdisc add dev vb root netem loss 100%
 	wait_for 10 is_shown mpa0 reads_out 4 4	# as many as the client may ask for
 	wait_for 10 is_shown mpa1 reads_in 3 4	# the answer to one may be in TCP
