@@ -172,9 +172,10 @@ wait_for_room() {
 # results go to DIR. DIR/append is added to the command line of the debug kernel.
 start_guest() {
 	local dir=$1 label='' slow=1 processors=2 options=() settings=() names
-	mapfile -t names < "$dir/names"
 	[ "$planned" = 1 ] || label="${dir##*/} | "
 	wait_for_room
+	[ "$what" != all ] || leave_out_if_late "$dir"
+	mapfile -t names < "$dir/names"
 	if [ -z "$watcher" ]; then
 		first_guest=$SECONDS
 		watch &

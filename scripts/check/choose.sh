@@ -14,6 +14,10 @@ TAGGED_PARTS=3	# on a newer kernel, of those with the tag "newer": all that test
 		# and one for each part of the driver
 NEWER_PARTS=23	# on a newer kernel, of the others
 DEBUG_PARTS=7	# on the debug kernel
+# A guest that check.sh all starts later than after this number of minutes runs one in LATE_PARTS of
+# its scenarios, because CI ends a run after 90 minutes.
+LATE_MINUTES=45
+LATE_PARTS=3
 
 # left_out: "WHERE TAG WHY": a scenario with that tag (e2e/lib.sh) is not run there, unless it
 # is named. WHERE is check.sh without an argument ("check"), the stock kernel, a newer one, the
@@ -153,9 +157,22 @@ few_of() {
 	local turn always
 	turn=$(turn)
 	step "on the debug kernel: one in $DEBUG_PARTS (TURN=$turn; make debug-check: all)"
-	always=$(tagged debug; tagged failslab; tagged lockdep)
+	always=$(always_on_debug)
 	printf '%s\n' "$@" | grep -xF "$always"
 	printf '%s\n' "$@" | grep -vxF "$always" | by_turns $DEBUG_PARTS "$turn"
+}
+
+always_on_debug() { tagged debug; tagged failslab; tagged lockdep; }
+
+# leave_out_if_late DIR: leaves some of the scenarios in DIR/names out if the machine is slow
+leave_out_if_late() {
+	local always names
+	[ "$(cat "$1/extent")" = part ] && [ $SECONDS -gt $((LATE_MINUTES * 60)) ] || return 0
+	step "${1##*/} runs one in $LATE_PARTS of its scenarios only, because this machine is slow"
+	always=$(always_on_debug)
+	names=$(grep -xF "$always" "$1/names" || true
+		grep -vxF "$always" "$1/names" | by_turns $LATE_PARTS "$(turn)")
+	echo "$names" > "$1/names"
 }
 
 # Refuses a name or pattern that matches no scenario, and a tag that no scenario has.
