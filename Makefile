@@ -127,7 +127,7 @@ help:
 	@echo 'make package-check  the packages: contents, builds, a machine that reboots'
 	@echo 'make demo      RDMA programs between two hosts in a small VM, as a table'
 	@echo 'make check     unit tests, fuzzers, lint, KUnit, scenarios (KERNELS=all: all of them, on 6.1, 6.12, 7.3)'
-	@echo 'make check-all  the same, the debug kernel, newer kernels, other builds (an hour)'
+	@echo 'make check-all  the same, other kernels by turns, other builds (an hour)'
 	@echo 'make unit      only the engine tests in user space (no root, no VM)'
 	@echo 'make fuzz      the engine against made-up bytes (FUZZ_SECONDS=60 each)'
 	@echo 'make kunit     only the engine tests in a kernel'

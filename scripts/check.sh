@@ -4,10 +4,10 @@
 #                      tests in a kernel, and the scenarios between two hosts that are not
 #                      slow, in guests with the stock kernel
 # check.sh all         the same with slow scenarios, some of them by turns; the suites and
-#                      parts of the scenarios on newer kernels (vm/package.sh) and on the
-#                      debug kernel (vm/kernel.sh), where a report of its checks is a
-#                      failure too; builds for other kernels; a tree in another folder; the
-#                      table of requirements
+#                      parts of the scenarios on newer kernels (vm/package.sh), or, with
+#                      each second commit, on the debug kernel (vm/kernel.sh), where a
+#                      report of its checks is a failure too; builds for other kernels; a
+#                      tree in another folder; the table of requirements
 # check.sh e2e [NAME...]    only the scenarios on the stock kernel, or those named
 # check.sh debug [NAME...]  only the debug kernel: KUnit, and all its scenarios or those named
 # check.sh newer [NAME...]  all that can run on the newer kernel, or those named
@@ -389,10 +389,11 @@ clean_up() {
 # Checks that each requirement of the ledger is shown by tests that have just run and passed.
 # The kernel does not matter, because some scenarios run on one kernel only.
 check_requirements() {
-	local status=0 files
+	local status=0 files absent=''
 	step "the table of requirements"
 	mapfile -t files < <(find "$OUT" -maxdepth 2 -name '*.tap' | sort)
-	"$TOP/scripts/requirements.sh" "${files[@]}" > "$OUT/requirements" || status=$?
+	[ -n "$with_debug" ] || absent=$(only_on_debug)
+	ABSENT=$absent "$TOP/scripts/requirements.sh" "${files[@]}" > "$OUT/requirements" || status=$?
 	cat "$OUT/requirements"
 	count "the table of requirements" "$OUT/requirements" $status
 }
@@ -427,11 +428,12 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 case $what in
 check | all)
-	part=''
-	extent=whole
+	part='' extent=whole with_debug=''
+	[ "$what" = check ] || with_debug=yes
 	if [ -z "${KERNELS:-}" ]; then
 		extent=quick
-		[ "$what" = check ] || part='6.12 7.3' extent=most
+		[ "$what" = check ] || extent=most
+		[ "$what" = check ] || is_turn_of_debug || part='6.12 7.3' with_debug=''
 	fi
 	for version in $whole; do
 		plan "$version" "$extent"
@@ -439,7 +441,7 @@ check | all)
 	for version in $part; do
 		plan "$version" part
 	done
-	if [ "$what" = all ]; then
+	if [ -n "$with_debug" ]; then
 		plan_debug
 		start_kernel 19 # everything else goes first
 	fi
@@ -457,7 +459,7 @@ check | all)
 	for version in $(cut -s -d ' ' -f 2- <<< "$whole") $part; do
 		on_kernel "$version" kunit
 	done
-	[ "$what" = check ] || on_debug
+	[ -z "$with_debug" ] || on_debug
 	;;
 e2e)
 	plan 6.1 whole "$@"

@@ -7,6 +7,8 @@
 # requirements.sh --missing   lists its rows that no test shows
 # requirements.sh --tests     lists the tests that its rows name
 #
+# ABSENT is a list of tests that another run has to show, because this one had no kernel for them.
+#
 # Prints TAP. The table is the one list of requirements. This script fixes its ids and
 # levels, so that no row gets lost and no MUST becomes less.
 set -euo pipefail
@@ -179,7 +181,8 @@ not_shown() {
 		for test in $tests; do
 			if [[ $bad == *" $test "* ]]; then
 				echo "$id: $test did not pass"
-			elif [[ $good != *" $test "* ]]; then
+			elif [[ $good != *" $test "* ]] &&
+				! grep -qx "$test" <<< "${ABSENT:-}"; then
 				echo "$id: $test did not run"
 			fi
 		done

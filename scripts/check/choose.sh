@@ -6,14 +6,15 @@
 # shellcheck disable=SC2154
 
 NEWER=${NEWER:-6.12}
-# check.sh all runs some scenarios by turns: the number of the commit chooses which. After this
-# number of commits each of them has run once, also if it runs with each second commit only, because
-# the numbers are odd. On two slow processors that makes about an hour.
+# check.sh all runs some things by turns, because two slow processors have an hour for it. The number
+# of the commit chooses. If it is even, that is the debug kernel, else the newer ones. Of the
+# scenarios that take turns it runs one in this number. The numbers are odd, so that each scenario
+# meets each kernel.
 SLOW_PARTS=5	# on the stock kernel, of those that are slow and show no requirement
 TAGGED_PARTS=3	# on a newer kernel, of those with the tag "newer": all that test include/compat,
 		# and one for each part of the driver
 NEWER_PARTS=23	# on a newer kernel, of the others
-DEBUG_PARTS=7	# on the debug kernel
+DEBUG_PARTS=5	# on the debug kernel
 # A guest that check.sh all starts later than after this number of minutes runs one in LATE_PARTS of
 # its scenarios, because CI ends a run after 90 minutes.
 LATE_MINUTES=45
@@ -125,6 +126,8 @@ deal() {
 # The number that chooses: that of the commit, or TURN
 turn() { echo "${TURN:-$(git -C "$TOP" rev-list --count HEAD 2> /dev/null || echo 0)}"; }
 
+is_turn_of_debug() { [ $(($(turn) % 2)) = 0 ]; }
+
 # by_turns PARTS TURN: those of the scenarios named on stdin whose turn it is
 by_turns() { awk -v parts="$1" -v turn="$2" 'NR % parts == turn % parts'; }
 
@@ -162,7 +165,8 @@ few_of() {
 	printf '%s\n' "$@" | grep -vxF "$always" | by_turns $DEBUG_PARTS "$turn"
 }
 
-always_on_debug() { tagged debug; tagged failslab; tagged lockdep; }
+always_on_debug() { tagged debug; only_on_debug; }
+only_on_debug() { tagged failslab; tagged lockdep; }
 
 # leave_out_if_late DIR: leaves some of the scenarios in DIR/names out if the machine is slow
 leave_out_if_late() {
