@@ -21,7 +21,8 @@ struct rnic_lsock;
  * @ls:		the listening socket, or NULL if it gets no connections
  * @dev:	device
  * @cm_id:	receives the requests, with a reference
- * @asked_of:	that of its user in @dev->cm.room, or NULL for root
+ * @asked_of:	number of startups that wait for programs of its user: an element of that array in
+ *		@dev->cm.room, under @dev->cm.ep_lock; NULL for root
  * @silent:	its startups that wait for a Request, under @dev->cm.ep_lock
  * @asked:	number of startups that wait for the program, likewise
  */

@@ -138,10 +138,18 @@ static void join_silent_crowds(struct rnic_ep *ep)
 	join_crowd(ep, RNIC_CROWD_SOURCE, &room->from[ep->place.source]);
 }
 
+/* Count a startup that begins (1) or ceases (-1) to wait for the program of @l. */
+static void count_asked(struct rnic_listener *l, int n)
+{
+	l->asked += n;
+	l->dev->cm.room.asked += n;
+	if (l->asked_of)
+		*l->asked_of += n;
+}
+
 /* Return: true if it had a place. */
 static bool leave_room(struct rnic_ep *ep)
 {
-	struct rnic_room *room = &ep->dev->cm.room;
 	struct rnic_place *place = &ep->place;
 	bool had = place->crowd[RNIC_CROWD_DEV] || place->asked;
 	int i;
@@ -153,13 +161,9 @@ static bool leave_room(struct rnic_ep *ep)
 		place->crowd[i]->n--;
 		place->crowd[i] = NULL;
 	}
-	if (place->asked) {
-		if (place->asked->asked_of)
-			--*place->asked->asked_of;
-		place->asked->asked--;
-		room->asked--;
-		place->asked = NULL;
-	}
+	if (place->asked)
+		count_asked(place->asked, -1);
+	place->asked = NULL;
 	return had;
 }
 
@@ -275,7 +279,6 @@ void rnic_room_enter(struct rnic_ep *ep, const struct sockaddr_storage *remote)
  */
 int rnic_room_ask(struct rnic_ep *ep)
 {
-	struct rnic_room *room = &ep->dev->cm.room;
 	struct rnic_listener *l = ep->listener;
 	int ret = -EBUSY;
 
@@ -283,10 +286,7 @@ int rnic_room_ask(struct rnic_ep *ep)
 	leave_room(ep);
 	if (may_ask(l)) {
 		ep->place.asked = l;
-		l->asked++;
-		if (l->asked_of)
-			++*l->asked_of;
-		room->asked++;
+		count_asked(l, 1);
 		ret = 0;
 	}
 	spin_unlock_bh(&ep->dev->cm.ep_lock);

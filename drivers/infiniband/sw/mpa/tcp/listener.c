@@ -7,7 +7,6 @@
 #include <net/inet_sock.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
-#include <net/tcp.h>
 
 #include "tcp/lockclass.h"
 #include "tcp/port.h"
