@@ -429,12 +429,14 @@ trap 'exit 143' TERM
 case $what in
 check | all)
 	part='' extent=whole with_debug=''
-	[ "$what" = check ] || with_debug=yes
-	if [ -z "${KERNELS:-}" ]; then
-		extent=quick
-		[ "$what" = check ] || extent=most
-		[ "$what" = check ] || is_turn_of_debug || part='6.12 7.3' with_debug=''
-	fi
+	case $what${KERNELS:+ chosen} in
+	check) extent=quick ;;
+	all)
+		extent=most
+		if is_turn_of_debug; then with_debug=yes; else part='6.12 7.3'; fi
+		;;
+	all*) with_debug=yes ;;
+	esac
 	for version in $whole; do
 		plan "$version" "$extent"
 	done

@@ -128,8 +128,17 @@ turn() { echo "${TURN:-$(git -C "$TOP" rev-list --count HEAD 2> /dev/null || ech
 
 is_turn_of_debug() { [ $(($(turn) % 2)) = 0 ]; }
 
-# by_turns PARTS TURN: those of the scenarios named on stdin whose turn it is
-by_turns() { awk -v parts="$1" -v turn="$2" 'NR % parts == turn % parts'; }
+# by_turns PARTS TURN [ALWAYS]: those of the scenarios named on stdin that are in the list ALWAYS, or
+# whose turn it is
+by_turns() {
+	awk -v parts="$1" -v turn="$2" -v always="${3:-}" '
+		BEGIN {
+			n = split(always, list, "\n")
+			while (n)
+				keep[list[n--]]
+		}
+		$1 in keep || ++number % parts == turn % parts'
+}
 
 # most_of NAME...: those of these scenarios that check.sh all runs on the stock kernel
 most_of() {
@@ -137,8 +146,7 @@ most_of() {
 	turn=$(turn)
 	seldom=$(tagged slow | grep -vxFf <("$TOP/scripts/requirements.sh" --tests))
 	step "on the stock kernel: all but some slow ones (TURN=$turn; make e2e: all)"
-	printf '%s\n' "$@" | grep -vxF "$seldom"
-	printf '%s\n' "$@" | grep -xF "$seldom" | by_turns $SLOW_PARTS "$turn"
+	printf '%s\n' "$@" | by_turns $SLOW_PARTS "$turn" "$(printf '%s\n' "$@" | grep -vxF "$seldom")"
 }
 
 # some_of VERSION NAME...: those that check.sh all runs on a newer kernel. 6.12 takes other parts
@@ -157,12 +165,10 @@ some_of() {
 # few_of NAME...: those that check.sh all runs on the debug kernel. Scenarios that run on no other
 # kernel are always among them.
 few_of() {
-	local turn always
+	local turn
 	turn=$(turn)
 	step "on the debug kernel: one in $DEBUG_PARTS (TURN=$turn; make debug-check: all)"
-	always=$(always_on_debug)
-	printf '%s\n' "$@" | grep -xF "$always"
-	printf '%s\n' "$@" | grep -vxF "$always" | by_turns $DEBUG_PARTS "$turn"
+	printf '%s\n' "$@" | by_turns $DEBUG_PARTS "$turn" "$(always_on_debug)"
 }
 
 always_on_debug() { tagged debug; only_on_debug; }
@@ -170,12 +176,10 @@ only_on_debug() { tagged failslab; tagged lockdep; }
 
 # leave_out_if_late DIR: leaves some of the scenarios in DIR/names out if the machine is slow
 leave_out_if_late() {
-	local always names
+	local names
 	[ "$(cat "$1/extent")" = part ] && [ $SECONDS -gt $((LATE_MINUTES * 60)) ] || return 0
 	step "${1##*/} runs one in $LATE_PARTS of its scenarios only, because this machine is slow"
-	always=$(always_on_debug)
-	names=$(grep -xF "$always" "$1/names" || true
-		grep -vxF "$always" "$1/names" | by_turns $LATE_PARTS "$(turn)")
+	names=$(by_turns $LATE_PARTS "$(turn)" "$(always_on_debug)" < "$1/names")
 	echo "$names" > "$1/names"
 }
 
