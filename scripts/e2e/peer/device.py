@@ -205,6 +205,12 @@ def slow_reader(letters=b"e"):
     return conn.agree(C, conn.reply.flags)
 
 
+def read_faster(conn):
+    """Ends the slowness of slow_reader(), because a close waits only LINGER_MAX_MS for its peer"""
+    conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18)
+    conn.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, 1 << 16)
+
+
 @contextlib.contextmanager
 def serving(address=None):
     """A program listens, and afterwards still serves a good peer."""

@@ -262,34 +262,39 @@ class Conn:
         self.msn += 1
         return untagged(SEND, self.msn, data, **how)
 
-    def word(self, start, seen):
-        """Four bytes of the FPDU that began at `start`, its Marker checked"""
-        if self.rx_markers and self.got % 512 == 0:
-            marker = self.take(4)
-            back = 0 if start is None else self.got - start
-            assert marker == struct.pack(">HH", 0, back), "Marker %s at %d, back %d" % (
-                marker.hex(), self.got, back)
-            seen += marker
-            self.got += 4
-        octets = self.take(4, 2048)
+    def part(self, n, start, seen):
+        """n bytes of the FPDU that began at `start`, or those to a Marker; the one before is checked"""
+        if self.rx_markers:
+            if self.got % 512 == 0:
+                marker = self.take(4)
+                back = 0 if start is None else self.got - start
+                assert marker == struct.pack(">HH", 0, back), "Marker %s at %d, back %d" % (
+                    marker.hex(), self.got, back)
+                seen += marker
+                self.got += 4
+            n = min(n, 512 - self.got % 512)
+        octets = self.take(n, 2048)
         self.got += len(octets)
         return octets
 
     def hear(self):
         """The next FPDU as a Segment; None at the end of the stream"""
         seen = bytearray()
-        first = self.word(None, seen)
+        first = self.part(4, None, seen)
         if not first and not seen:
             return None
+        assert len(first) == 4, "the stream ends in an FPDU"
         start = self.got - 4
         length, = struct.unpack(">H", first[:2])
         seen += first
         body = bytearray(first)
-        while len(body) < (2 + length + 3) // 4 * 4:
-            octets = self.word(start, seen)
+        whole = (2 + length + 3) // 4 * 4
+        while len(body) < whole:
+            octets = self.part(whole - len(body), start, seen)
+            assert octets, "the stream ends in an FPDU"
             seen += octets
             body += octets
-        crc = self.word(start, seen)
+        crc = self.part(4, start, seen)
         assert len(crc) == 4, "the stream ends in an FPDU"
         if self.crc:
             assert crc == struct.pack("<I", crc32c(seen)), "CRC " + crc.hex()

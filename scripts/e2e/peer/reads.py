@@ -3,8 +3,9 @@
 import select
 import struct
 
-from peer import C, READ, REQUEST, RESPONSE, SLOW, WRITE, frame, read_request, tagged, terminate
-from device import MEM_SIZE, Moves, WINDOW, WINDOW_SIZE, opened, serving, slow_reader, test
+from peer import C, READ, REQUEST, RESPONSE, SLOW, WRITE, frame, read_request, tagged, terminate, until
+from device import (
+    MEM_SIZE, Moves, WINDOW, WINDOW_SIZE, counter, opened, read_faster, serving, slow_reader, test)
 
 IRD = 4             # of endpoint.c
 READ_SIZE = 100
@@ -17,9 +18,17 @@ def ask(conn, number, size, at):
         conn.say(read_request(i + 1, (i, i << 32), size, (conn.stag, at)))
 
 
+def say_wrong(conn, bad, error):
+    """Says a wrong segment; the device has found the error before we read its answers"""
+    before = counter(error)
+    conn.say(bad)
+    until(lambda: counter(error) > before, error)
+
+
 def answers(conn, size):
     """The number of bytes of each Read that come, and the segment after the last of them"""
     got = []
+    read_faster(conn)
     while True:
         s = conn.hear()
         assert s, "the stream ends without a Terminate"
@@ -43,7 +52,7 @@ def ird():
             ask(conn, IRD, size, at)
             assert select.select([conn.sock], [], [], 8 * SLOW)[0], "no answer begins"
             bad = read_request(IRD + 1, (IRD, 0), size, (conn.stag, at))
-            conn.say(bad)
+            say_wrong(conn, bad, "rx_header_errors")
             got, s = answers(conn, size)
             assert s.ulpdu == terminate("1/2/2", bad), s.ulpdu.hex()
             assert sum(got) < IRD * size, "nothing was outstanding any more"
@@ -55,6 +64,7 @@ def ird():
                 for i in range(IRD):
                     conn.say(read_request(turn * IRD + i + 1, (i, 0), WINDOW_SIZE,
                                           (conn.stag, conn.at)))
+                read_faster(conn)
                 for i in range(IRD):
                     while not (s := conn.hear()).last:
                         assert s.stag == i
@@ -93,7 +103,7 @@ def terminate_amid():
             ask(conn, 1, size, conn.at - WINDOW)
             assert select.select([conn.sock], [], [], 8 * SLOW)[0], "no answer begins"
             bad = tagged(WRITE, conn.stag, conn.at + WINDOW_SIZE, b"beyond")
-            conn.say(bad)
+            say_wrong(conn, bad, "rx_access_errors")
             got, s = answers(conn, size)
             assert got[0] < size, "it was answered before"
             assert s.ulpdu == terminate("1/1/1", bad), s.ulpdu.hex()
