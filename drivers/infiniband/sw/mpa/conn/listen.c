@@ -37,6 +37,8 @@
 #define ACCEPT_AGAIN	msecs_to_jiffies(100)
 /* Most connections that one run of the work accepts. */
 #define ACCEPTS		16
+/* Most full sockets that one free place wakes. */
+#define RETRIES		16
 
 /**
  * struct rnic_lsock - a TCP socket that listens
@@ -48,7 +50,7 @@
  * @v6only:	an IPv6 wildcard without IPv4
  * @s:		socket
  * @work:	accepts
- * @full:	connections are pending in TCP, because the device of the first has no room
+ * @full:	listener of the first pending connection, if its device has no room; else NULL
  * @retry_delay: jiffies until @work retries, when @full or after a failed accept
  * @listeners:	struct rnic_listener of each device
  */
@@ -61,7 +63,7 @@ struct rnic_lsock {
 	bool v6only;
 	struct rnic_sock s;
 	struct delayed_work work;
-	bool full;
+	struct rnic_listener *full;
 	long retry_delay;
 	struct list_head listeners;
 };
@@ -73,7 +75,7 @@ struct rnic_lsock {
  */
 static DEFINE_MUTEX(listen_lock);
 static LIST_HEAD(lsocks);
-/* Protects lsocks and the listeners of each. */
+/* Protects lsocks, and the listeners and @full of each. */
 static DEFINE_MUTEX(lsocks_lock);
 /* Number of full sockets; under lsocks_lock. */
 static unsigned int full_lsocks;
@@ -175,16 +177,21 @@ static struct rnic_ep *create_endpoint(struct rnic_lsock *ls, struct rnic_listen
 	return ep;
 }
 
-/* @busy: device of the first pending connection if it has no room, else NULL */
-static void set_full(struct rnic_lsock *ls, struct rnic_dev *busy)
+/* @l: listener of the first pending connection if its device has no room, else NULL */
+static void set_full(struct rnic_lsock *ls, struct rnic_listener *l)
 {
-	if (!busy == !ls->full)
-		return;
-	ls->full = busy;
-	full_lsocks += busy ? 1 : -1;
+	if (l && !ls->full)
+		rnic_stat_inc(l->dev, RNIC_STAT_PENDING_OVERFLOW);
+	full_lsocks += !!l - !!ls->full;
+	ls->full = l;
 	rnic_room_await(full_lsocks ? &retry_work : NULL);
-	if (busy)
-		rnic_stat_inc(busy, RNIC_STAT_PENDING_OVERFLOW);
+}
+
+/* Look now, because what the first pending connection waits for may have changed. */
+static void retry_lsock(struct rnic_lsock *ls)
+{
+	lockdep_assert_held(&lsocks_lock);
+	mod_delayed_work(rnic_startup_wq, &ls->work, 0);
 }
 
 /*
@@ -213,8 +220,10 @@ static struct rnic_ep *accept_next(struct rnic_lsock *ls)
 		return ERR_PTR(ret);
 	}
 	l = choose_listener(ls, &local);
+	/* Now, so that a startup that ends after this has looked for room queues the work. */
+	rnic_room_await(&retry_work);
 	wait = l ? rnic_room_make(l, &remote) : 0;
-	set_full(ls, wait ? l->dev : NULL);
+	set_full(ls, wait ? l : NULL);
 	ls->retry_delay = wait ? wait : ACCEPT_AGAIN;
 	ret = wait ? -EBUSY : rnic_sock_accept(&ls->s, &s);
 	if (!ret && l)
@@ -227,16 +236,28 @@ static struct rnic_ep *accept_next(struct rnic_lsock *ls)
 	return ERR_PTR(ret);
 }
 
-/* Rotate the list, because the sockets of a device share its room. */
+/*
+ * Leave out the sockets whose program or user has its share of the places. Those that get a turn go
+ * to the end of the list, because the sockets of a device share its room. There are RETRIES of them
+ * at most, because a user may have thousands, and startups wait for each turn. The others have
+ * theirs at the next free place, or when their timer expires. One whose timer does not run has it.
+ */
 static void retry_full_lsocks(struct work_struct *work)
 {
-	struct rnic_lsock *ls;
+	struct rnic_lsock *ls, *next;
+	LIST_HEAD(retried);
+	int n = 0;
 
 	mutex_lock(&lsocks_lock);
-	list_for_each_entry(ls, &lsocks, node)
-		if (ls->full)
-			mod_delayed_work(rnic_startup_wq, &ls->work, 0);
-	list_rotate_left(&lsocks);
+	list_for_each_entry_safe(ls, next, &lsocks, node) {
+		if (!ls->full || !timer_pending(&ls->work.timer) || !rnic_room_may_ask(ls->full))
+			continue;
+		retry_lsock(ls);
+		list_move_tail(&ls->node, &retried);
+		if (++n == RETRIES)
+			break;
+	}
+	list_splice_tail(&retried, &lsocks);
 	mutex_unlock(&lsocks_lock);
 }
 
@@ -349,6 +370,9 @@ static int add_listener(struct rnic_listener *l, struct net *net, int vrf, int b
 		return PTR_ERR(ls);
 	l->ls = ls;
 	list_add_tail(&l->node, &ls->listeners);
+	/* The first pending connection may be for this device. */
+	if (ls->full)
+		retry_lsock(ls);
 	return 0;
 }
 
@@ -360,11 +384,13 @@ static void remove_listener(struct rnic_listener *l)
 	mutex_lock(&listen_lock);
 	mutex_lock(&lsocks_lock);
 	list_del(&l->node);
-	last = list_empty(&ls->listeners);
-	if (last) {
+	if (ls->full == l) {
 		set_full(ls, NULL);
-		list_del(&ls->node);
+		retry_lsock(ls);
 	}
+	last = list_empty(&ls->listeners);
+	if (last)
+		list_del(&ls->node);
 	mutex_unlock(&lsocks_lock);
 	if (last)
 		close_lsock(ls);

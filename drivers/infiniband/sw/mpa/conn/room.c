@@ -30,8 +30,11 @@
 
 #define GRACE_SHARE	40
 #define USER_SHARE	3
-/* Jiffies until the listener checks again for programs that have answered. */
-#define ASKED_AGAIN	msecs_to_jiffies(100)
+/*
+ * Jiffies until a listening socket looks again, because nobody wakes it when max_pending is raised
+ * or an address moves to another device.
+ */
+#define ASKED_AGAIN	HZ
 
 /* Queued when a place becomes free; NULL while no listener waits for one. */
 static struct work_struct *waiter;
@@ -40,7 +43,7 @@ static struct work_struct *waiter;
  * rnic_room_await() - set the work to queue when a place becomes free
  * @work:	the work, for rnic_startup_wq, or NULL
  *
- * A place that becomes free during this call may be missed, so the caller also retries by time.
+ * Call it before rnic_room_make(), because a place that became free before this woke nobody.
  *
  * Context: process, under lsocks_lock.
  */
@@ -167,13 +170,31 @@ static bool leave_room(struct rnic_ep *ep)
 	return had;
 }
 
-/* Return: true if one more startup may wait for the program of @l. */
 static bool may_ask(const struct rnic_listener *l)
 {
 	const struct rnic_room *room = &l->dev->cm.room;
-	u32 spare = count_free(l->dev, room->asked);
+	u32 spare;
 
+	lockdep_assert_held(&l->dev->cm.ep_lock);
+	spare = count_free(l->dev, room->asked);
 	return l->asked < spare && (!l->asked_of || *l->asked_of / USER_SHARE < spare);
+}
+
+/**
+ * rnic_room_may_ask() - test whether one more startup may wait for the program of a listener
+ * @l:	listener
+ *
+ * Context: process, under lsocks_lock, which keeps @l.
+ * Return: true if it may.
+ */
+bool rnic_room_may_ask(const struct rnic_listener *l)
+{
+	bool may;
+
+	spin_lock_bh(&l->dev->cm.ep_lock);
+	may = may_ask(l);
+	spin_unlock_bh(&l->dev->cm.ep_lock);
+	return may;
 }
 
 static struct rnic_ep *find_oldest(struct rnic_crowd *crowd, enum rnic_crowd_kind kind)

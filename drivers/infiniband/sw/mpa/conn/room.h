@@ -50,6 +50,7 @@ void rnic_room_await(struct work_struct *work);
 void rnic_crowd_init(struct rnic_crowd *crowd);
 void rnic_room_init(struct rnic_dev *dev);
 u32 *rnic_room_find_user(struct rnic_dev *dev);
+bool rnic_room_may_ask(const struct rnic_listener *l);
 long rnic_room_make(struct rnic_listener *l, const struct sockaddr_storage *remote);
 void rnic_room_enter(struct rnic_ep *ep, const struct sockaddr_storage *remote);
 int rnic_room_ask(struct rnic_ep *ep);
