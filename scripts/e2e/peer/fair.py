@@ -68,10 +68,11 @@ class Flood:
             sock.close()
 
 
-def served_soon():
-    """A good caller that has a second for each step"""
+def served_soon(pause=0):
+    """A good caller that has a second for each step, and is silent for a while at first"""
     with Conn(socket.create_connection((Way.addresses[1], PORT), SLOW)) as conn:
         conn.limit = SLOW
+        time.sleep(pause)
         conn.send(ECHO)
         reply = conn.startup()
         assert reply.key == REPLY and not reply.flags & R, "no accepting Reply"
@@ -90,6 +91,10 @@ def flood():
         evicted = counter("startups_evicted")
         for _ in range(10):
             served_soon()
+            program.expect("freed")
+        # The hostile one asks for all places anew in this time, and not for that of the good one.
+        for _ in range(3):
+            served_soon(seconds / 4)
             program.expect("freed")
         until(lambda: counter("startups_evicted") > evicted, "nobody gives way")
         print("%d calls of the hostile one" % flood.made, flush=True)

@@ -7,9 +7,10 @@
  * apart, because a program that never answers must not keep peers out, and silent peers must
  * not keep programs waiting.
  *
- * In each of the two, a source or a listener may hold no more places than are free. One greedy
- * source gets half of the places, two get a third each, and a newcomer finds room. A source
- * with more silent startups than that loses its oldest one. That one must have been silent for
+ * Of the silent ones a source or a listener may hold no more places than are free, of the asked
+ * ones a listener. One greedy source gets half of the places, two get a third each, and a newcomer
+ * finds room. A source with more silent startups than that loses its oldest one, and so does the
+ * greedier of two sources when their listener has too many. That one must have been silent for
  * 1/GRACE_SHARE of the Request timeout, because the Request of a good peer arrives long before.
  *
  * A user who listens on many ports may not answer on any. So the listeners of a user together hold
@@ -202,6 +203,20 @@ static struct rnic_ep *find_oldest(struct rnic_crowd *crowd, enum rnic_crowd_kin
 	return list_first_entry(&crowd->eps, struct rnic_ep, place.node[kind]);
 }
 
+/*
+ * Return: the oldest of @crowd, or of @source if that has more silent startups than the source of
+ * the oldest, because a source that floods would evict the startups of all others in time.
+ */
+static struct rnic_ep *choose_oldest(struct rnic_crowd *crowd, enum rnic_crowd_kind kind,
+				     struct rnic_crowd *source)
+{
+	struct rnic_ep *oldest = find_oldest(crowd, kind);
+
+	if (source->n > oldest->place.crowd[RNIC_CROWD_SOURCE]->n)
+		return find_oldest(source, RNIC_CROWD_SOURCE);
+	return oldest;
+}
+
 /* Return: the endpoint to evict for one more of @source for @l, or NULL if there is room. */
 static struct rnic_ep *find_hindrance(struct rnic_listener *l, struct rnic_crowd *source)
 {
@@ -211,8 +226,8 @@ static struct rnic_ep *find_hindrance(struct rnic_listener *l, struct rnic_crowd
 	if (source->n && source->n >= spare)
 		return find_oldest(source, RNIC_CROWD_SOURCE);
 	if (l->silent.n && l->silent.n >= spare)
-		return find_oldest(&l->silent, RNIC_CROWD_LISTENER);
-	return spare ? NULL : find_oldest(&room->all, RNIC_CROWD_DEV);
+		return choose_oldest(&l->silent, RNIC_CROWD_LISTENER, source);
+	return spare ? NULL : choose_oldest(&room->all, RNIC_CROWD_DEV, source);
 }
 
 /**
