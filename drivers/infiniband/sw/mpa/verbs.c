@@ -277,11 +277,14 @@ int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 	int ret;
 
 	ret = rnic_qp_create(ibqp, attr, find_uctx(udata));
-	if (ret || !udata)
-		return ret;
-	ret = respond_qp(udata, rnic_qp(ibqp));
 	if (ret)
-		rnic_destroy_qp(ibqp, udata);
+		return ret;
+	if (udata)
+		ret = respond_qp(udata, rnic_qp(ibqp));
+	if (ret)
+		rnic_qp_abandon(ibqp);
+	else
+		rnic_qp_publish(ibqp);
 	return ret;
 }
 

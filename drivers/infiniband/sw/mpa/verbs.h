@@ -26,6 +26,8 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, i
 
 /* verbs_qp.c */
 int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_ucontext *uctx);
+void rnic_qp_publish(struct ib_qp *ibqp);
+void rnic_qp_abandon(struct ib_qp *ibqp);
 int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
 int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);

@@ -131,6 +131,8 @@ static int number_qp(struct rnic_dev *dev, struct ib_qp *ibqp)
  * @attr:	attributes wanted; @attr->cap is set to those granted
  * @uctx:	the user's context, NULL for kernel consumers
  *
+ * rnic_qp_publish() or rnic_qp_abandon() follows.
+ *
  * Context: process.
  * Return: 0 or -errno.
  */
@@ -153,14 +155,40 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 	if (ret < 0)
 		goto err_rings;
 	set_cap(qp, &attr->cap);
-	/* Complete: rnic_qp_find() may find it from here on. */
-	xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL);
 	return 0;
 err_rings:
 	free_rings(qp);
 err_charge:
 	rnic_dev_uncharge(dev, RNIC_OBJ_QP, rnic_pd_share(ibqp->pd));
 	return ret < 0 ? ret : -ENOMEM;
+}
+
+/**
+ * rnic_qp_publish() - let rnic_qp_find() find a queue pair
+ * @ibqp:	complete; its user has the answer
+ *
+ * Its number is reserved, so this does not fail.
+ *
+ * Context: process.
+ */
+void rnic_qp_publish(struct ib_qp *ibqp)
+{
+	xa_store_irq(&rnic_dev(ibqp->device)->qps, ibqp->qp_num, rnic_qp(ibqp), GFP_KERNEL);
+}
+
+/**
+ * rnic_qp_abandon() - undo rnic_qp_create()
+ * @ibqp:	not published, so it had no connection and no event
+ *
+ * It must not have any, because ib_uverbs frees its own part of a queue pair that was not made
+ * without those events.
+ *
+ * Context: process.
+ */
+void rnic_qp_abandon(struct ib_qp *ibqp)
+{
+	ibqp->event_handler = NULL;
+	rnic_destroy_qp(ibqp, NULL);
 }
 
 /**
@@ -296,8 +324,11 @@ static void await_end_of_connection(struct rnic_qp *qp)
  * @mask:	attributes to change; those without a meaning here are ignored
  * @udata:	unused
  *
+ * Takes a reference, because iw_cm's disconnect has none, and the program may destroy the queue
+ * pair while this waits for the socket lock.
+ *
  * Context: process.
- * Return: 0 or -errno.
+ * Return: 0 or -errno; -EINVAL if the queue pair is being destroyed.
  */
 int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
@@ -307,6 +338,8 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
+	if (!refcount_inc_not_zero(&qp->refs))
+		return -EINVAL;
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET &&
 	    rnic_qp_state(qp) == IB_QPS_ERR)
 		await_end_of_connection(qp);
@@ -326,6 +359,7 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		rnic_qp_kick(qp);
 	if (qp->sq.user)
 		rnic_qp_look(qp);
+	rnic_qp_rem_ref(ibqp);
 	return ret;
 }
 
