@@ -163,8 +163,9 @@ struct rnic_ep *rnic_lent_start(struct rnic_dev *dev, struct rnic_ulp *u,
  * @pd_len:	bytes of it
  *
  * Context: process.
- * Return: 0; -EINVAL if no Request waits, or the Private Data is too long; -ECONNABORTED if the
- * peer ended the startup; or another -errno, after which the peer has a reject.
+ * Return: 0; -EINVAL if no Request waits; -EINVAL or -ENOMEM for the Private Data, and the Request
+ * still waits; -ECONNABORTED if the peer ended the startup; or the -errno of the attach, after
+ * which the peer has a reject. That is -EINVAL for a queue pair that cannot be used.
  */
 int rnic_lent_accept(struct rnic_ep *ep, u16 ird, u16 ord, const void *pd, u16 pd_len)
 {

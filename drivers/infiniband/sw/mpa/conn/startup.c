@@ -221,7 +221,8 @@ static void count_event(struct rnic_ep *ep, enum mpa_event event)
 
 /**
  * rnic_startup_await_peer() - set the deadline of a wait for the peer alone
- * @ep:	endpoint that waits for TCP, the rest of a Reply or the RtR frame, @lock held
+ * @ep:	endpoint that waits for TCP, the Request on a lent connection, the rest of a Reply or the
+ *	RtR frame; @lock held
  *
  * Context: process.
  */

@@ -166,10 +166,10 @@ struct rnic_rx {
  * @ibqp:	what ib_core sees; allocated and freed by it
  * @dev:	device
  * @user:	the user whose share it is of; INVALID_UID for a kernel consumer
- * @refs:	one until it is destroyed, and those of iw_cm and endpoints
+ * @refs:	one until it is destroyed, and those of iw_cm, endpoints and rnic_modify_qp()
  * @idle:	completed when @refs is 0
  * @lock:	protects @state, @conn, @life and @closed; BH off
- * @state:	see rnic_qp_modify()
+ * @state:	see rnic_modify_qp()
  * @startups:	endpoints that start a connection for it, under the device's ep_lock
  * @conn:	connection, with a reference, or NULL; cleared with the socket locked too, so it
  *		stays while that is locked
@@ -197,7 +197,7 @@ struct rnic_rx {
  * @sq:		send queue
  * @rq:		receive queue, not used with @srq
  * @access:	IB_ACCESS_* the peer may use
- * @ird:	inbound Reads agreed on, for rnic_qp_query()
+ * @ird:	inbound Reads agreed on, for rnic_query_qp()
  * @ord:	outbound Reads agreed on, likewise
  * @cap:	capabilities as granted
  * @sent:	work requests taken and not completed, a ring of @sq.size
