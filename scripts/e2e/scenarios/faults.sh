@@ -11,7 +11,7 @@ perf_until() {
 		new_port
 		serve server b "$1" -R -F -p "$PORT" "${@:2}" -n 100000
 		start client a "$1" -R -F -p "$PORT" "${@:2}" -n 100000 "$B4"
-		wait_for 10 early_or "$look"
+		wait_for 30 early_or "$look"
 		was_early client || return 0
 		note "try $turn: $1 connected before its server listened"
 		stop client
@@ -44,7 +44,7 @@ must_die() {
 	[ "$STATUS" != 0 ] || fail "$1 ended as if nothing had happened"
 }
 
-scenario killed_client 30 "the writing side is killed with -9"
+scenario killed_client 90 "the writing side is killed with -9"
 killed_client() {
 	busy_pair
 	kill -9 "${PIDS[client]}"
@@ -54,7 +54,7 @@ killed_client() {
 	wait_for 5 no_objects
 }
 
-scenario killed_server 30 "the side written to is killed with -9"
+scenario killed_server 90 "the side written to is killed with -9"
 killed_server() {
 	busy_pair
 	kill -9 "${PIDS[server]}"
@@ -76,7 +76,7 @@ killed_rping() {
 	done
 }
 
-scenario link_deleted_busy 40 "rdma link delete on the sending side, under traffic" newer
+scenario link_deleted_busy 90 "rdma link delete on the sending side, under traffic" newer
 link_deleted_busy() {
 	dirty
 	busy_pair
@@ -85,7 +85,7 @@ link_deleted_busy() {
 	ended server 15
 }
 
-scenario link_deleted_receiver 40 "rdma link delete on the receiving side, under traffic"
+scenario link_deleted_receiver 90 "rdma link delete on the receiving side, under traffic"
 link_deleted_receiver() {
 	dirty
 	busy_pair
@@ -94,7 +94,7 @@ link_deleted_receiver() {
 	ended server 15
 }
 
-scenario netdev_removed_busy 40 "the cable is removed under traffic"
+scenario netdev_removed_busy 120 "the cable is removed under traffic"
 netdev_removed_busy() {
 	dirty
 	busy_pair
@@ -136,7 +136,7 @@ is_shown() {
 
 reads_wait() { is_shown mpa0 taken 5 200; }
 
-scenario resource_qp 40 "rdma resource shows what a connection waits for when nothing comes back"
+scenario resource_qp 120 "rdma resource shows what a connection waits for when nothing comes back"
 resource_qp() {
 	dirty
 	modprobe sch_netem
@@ -172,7 +172,7 @@ resource_race() {
 	grep -q 'type RC' "$WORK/looker.log" || fail "it saw no queue pair"
 }
 
-scenario peer_vanished 40 "the peer's host is gone without a word; both sides can clean up"
+scenario peer_vanished 90 "the peer's host is gone without a word; both sides can clean up"
 peer_vanished() {
 	dirty
 	busy_pair
