@@ -3,7 +3,8 @@
 import select
 import struct
 
-from peer import C, READ, REQUEST, RESPONSE, SLOW, WRITE, frame, read_request, tagged, terminate, until
+from peer import (
+    C, READ, REQUEST, RESPONSE, SLOW, WRITE, frame, read_request, tagged, terminate, until)
 from device import (
     MEM_SIZE, Moves, WINDOW, WINDOW_SIZE, counter, opened, read_faster, serving, slow_reader, test)
 

@@ -56,10 +56,10 @@ scenarios error 30 errors verbs \
 scenario error_send_no_recv 30 "errors: send no recv, at once with rnr_wait_ms 0" -- \
 	rnr_waits 0 send_no_recv
 
-# verbs_ring.c spoils ten entries, each in its own way.
 scenario error_create 60 "errors: a queue pair that cannot be made has no events" newer debug -- \
 	verbs create_unanswered
 
+# verbs_ring.c spoils ten entries, each in its own way.
 scenario ring_nonsense 60 "a send ring with nonsense in it: an error, and it is counted"
 ring_nonsense() {
 	local before
