@@ -188,34 +188,28 @@ static inline bool compat_all_bound(const struct inet_bind_bucket *tb,
 }
 
 /*
- * Since 6.15, and in stable 6.12, TCP exports some functions only if IPv6 is a module. Kbuild looks
- * for them. The functions below work without them.
+ * Since 6.15, and in stable 6.12, TCP exports tcp_mtu_to_mss(), tcp_sync_mss() and
+ * tcp_set_rcvlowat() only if IPv6 is a module. These do the same without them.
  */
 
-/* tcp_mtu_to_mss() */
 static inline u32 compat_tcp_mtu_to_mss(struct sock *sk, u32 mtu)
 {
-#ifdef COMPAT_EXPORTS_tcp_mtu_to_mss
-	return tcp_mtu_to_mss(sk, mtu);
-#else
 	struct tcp_sock *tp = tcp_sk(sk);
 	int options = tp->tcp_header_len - sizeof(struct tcphdr);
 	int clamp = tp->rx_opt.mss_clamp - inet_csk(sk)->icsk_ext_hdr_len - options;
 
 	return min_t(int, mtu - tcp_mss_to_mtu(sk, 0), clamp);
-#endif
 }
 
 /*
- * tcp_sync_mss(). Without it, clear the cookie and send no bytes, because tcp_sendmsg_locked() then
- * sets the MSS for the MTU of the route. It would also report and clear the error that ended a
- * connection, so call it only on an open one.
+ * Set the MSS for the MTU of the route: clear the cookie and send no bytes, because
+ * tcp_sendmsg_locked() then sets it. It would also report and clear the error that ended a
+ * connection, so do this only on an open one.
+ *
+ * Return: the MSS.
  */
-static inline u32 compat_tcp_sync_mss(struct sock *sk, u32 mtu)
+static inline u32 compat_tcp_sync_mss(struct sock *sk)
 {
-#ifdef COMPAT_EXPORTS_tcp_sync_mss
-	return tcp_sync_mss(sk, mtu);
-#else
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	bool open = (1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
 
@@ -224,16 +218,11 @@ static inline u32 compat_tcp_sync_mss(struct sock *sk, u32 mtu)
 		tcp_sendmsg_locked(sk, &msg, 0);
 	}
 	return tcp_sk(sk)->mss_cache;
-#endif
 }
 
 static inline void compat_tcp_set_rcvlowat(struct sock *sk, u32 len)
 {
-#ifdef COMPAT_EXPORTS_tcp_set_rcvlowat
-	tcp_set_rcvlowat(sk, len);
-#else
 	READ_ONCE(sk->sk_socket->ops)->set_rcvlowat(sk, len);
-#endif
 }
 
 #endif /* _COMPAT_TCP_H */

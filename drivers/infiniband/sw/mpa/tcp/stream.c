@@ -98,10 +98,10 @@ void rnic_sock_fit_mss(struct rnic_sock *s, u32 mtu)
 	if (!s->mss_clamp)
 		s->mss_clamp = tp->rx_opt.mss_clamp;
 	tp->rx_opt.mss_clamp = s->mss_clamp;
-	mss = compat_tcp_sync_mss(sk, mtu);
+	mss = compat_tcp_sync_mss(sk);
 	if (mss % 4 && mss == compat_tcp_mtu_to_mss(sk, mtu)) {
 		tp->rx_opt.mss_clamp = round_down(mss, 4) + options;
-		compat_tcp_sync_mss(sk, mtu);
+		compat_tcp_sync_mss(sk);
 	}
 	s->mtu = mtu;
 }
