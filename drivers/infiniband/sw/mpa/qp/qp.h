@@ -185,7 +185,7 @@ struct rnic_rx {
  * @posts:	number of calls by which kernel consumers posted sends, under @sq_lock
  * @again:	wakes the worker to look for receives, because user space posts them without a
  *		doorbell: of a queue pair in error, or while a Send waits
- * @unlocked:	wakes the worker when a program releases the lock of a lent connection
+ * @unlocked:	wakes the worker when the socket lock is released, if it found it taken
  * @active:	time in jiffies when a queue pair in error last had a receive to flush, or of the
  *		last system call
  * @scq:	CQ of the send queue

@@ -290,7 +290,7 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 }
 
 /**
- * rnic_qp_unlocked() - wake the worker, because the lock of a lent connection was released
+ * rnic_qp_unlocked() - wake the worker, because the lock of its socket was released
  * @entry:	rnic_qp.unlocked
  * @mode:	unused
  * @flags:	unused
@@ -311,7 +311,7 @@ int rnic_qp_unlocked(struct wait_queue_entry *entry, unsigned int mode, int flag
  * rnic_qp_await_worker() - wait until the worker has taken the connection down
  * @qp:	queue pair in error, whose startup does not have the stream
  *
- * The worker does not wait for the lock of a lent connection, but the program's own task may.
+ * The worker does not wait for the socket lock, but the program's own task may.
  * Another task may reset the queue pair first, and give it another connection.
  *
  * Context: process.

@@ -37,44 +37,43 @@ bool rnic_sock_try(struct rnic_sock *s, void (*fn)(struct rnic_sock *s, void *ct
 /* As lock_sock() does if nobody has the lock. */
 static bool try_to_own(struct sock *sk)
 {
-	bool owned;
+	bool free;
 
 	spin_lock_bh(&sk->sk_lock.slock);
-	owned = sock_owned_by_user_nocheck(sk);
-	if (!owned)
+	free = !sock_owned_by_user_nocheck(sk);
+	if (free)
 		sk->sk_lock.owned = 1;
 	spin_unlock_bh(&sk->sk_lock.slock);
-	if (owned)
-		return false;
-	mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
-	return true;
+	if (free)
+		mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+	return free;
 }
 
 /**
- * rnic_sock_lock_or_await() - lock a socket, unless a program may have the lock
+ * rnic_sock_lock_or_await() - lock a socket if nobody has its lock
  * @s:		socket
  * @entry:	called when the lock is released, if this fails; no longer queued if it succeeds
  *
- * A program that has the socket, too, can hold its lock for as long as it likes. All queue pairs
- * share a bounded number of workers, which therefore do not wait for it.
+ * For the workers, because all queue pairs share a bounded number of them. A program holds the lock
+ * in its doorbells, for long if its tasks have a low priority, and that of a lent connection for as
+ * long as it likes.
  *
  * Context: process.
- * Return: false if somebody has the lock of a foreign connection.
+ * Return: false if somebody has the lock.
  */
 bool rnic_sock_lock_or_await(struct rnic_sock *s, struct wait_queue_entry *entry)
 {
 	struct sock *sk = s->sock->sk;
+	bool owned = try_to_own(sk);
 
-	if (!rnic_sock_is_foreign(s)) {
-		rnic_sock_lock(s);
-		return true;
+	if (!owned) {
+		/* Queue it, and try again, because the lock may have been released before that. */
+		prepare_to_wait(&sk->sk_lock.wq, entry, TASK_RUNNING);
+		owned = try_to_own(sk);
 	}
-	/* Queue it first, because the lock may be released after the look at it. */
-	prepare_to_wait(&sk->sk_lock.wq, entry, TASK_RUNNING);
-	if (!try_to_own(sk))
-		return false;
-	finish_wait(&sk->sk_lock.wq, entry);
-	return true;
+	if (owned)
+		finish_wait(&sk->sk_lock.wq, entry);
+	return owned;
 }
 
 /**
@@ -136,7 +135,7 @@ int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, boo
 
 /**
  * rnic_sock_send() - send a startup frame without waiting
- * @s:		a connected socket with an empty send queue
+ * @s:		a connected socket, whose send queue is empty unless a program lent it
  * @buf:	the frame
  * @len:	bytes, at most a page
  *
