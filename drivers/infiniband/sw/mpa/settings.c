@@ -115,6 +115,7 @@ static ssize_t store_plain(struct device *device, struct device_attribute *attr,
 FLAG(markers);
 FLAG(rtr_frame);
 FLAG(coalesce);
+NUMBER(revision, 1, MPA_REV_MAX);
 NUMBER(startup_timeout_ms, 100, 600000);
 NUMBER(accept_timeout_ms, 100, 600000);
 NUMBER(request_timeout_ms, 100, 600000);
@@ -122,26 +123,6 @@ NUMBER(close_timeout_ms, 100, 3600000);
 NUMBER(max_pending, 1, 65536);
 NUMBER(rnr_wait_ms, 0, 600000);
 NUMBER(shares, 1, 65536);
-
-static ssize_t revision_show(struct device *device,
-			     struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", READ_ONCE(get_settings(device)->rev));
-}
-
-static ssize_t revision_store(struct device *device,
-			      struct device_attribute *attr, const char *buf,
-			      size_t count)
-{
-	u32 val;
-	int ret = parse_number(buf, 1, MPA_REV_MAX, &val);
-
-	if (ret)
-		return ret;
-	WRITE_ONCE(get_settings(device)->rev, val);
-	return count;
-}
-static DEVICE_ATTR_RW(revision);
 
 static ssize_t rtr_show(struct device *device, struct device_attribute *attr,
 			char *buf)
@@ -234,7 +215,7 @@ static DEVICE_ATTR_RW(keepalive_s);
 static struct attribute *settings_attrs[] = {
 	&dev_attr_crc.attr,
 	&plain_markers.attr.attr,
-	&dev_attr_revision.attr,
+	&plain_revision.attr.attr,
 	&dev_attr_rtr.attr,
 	&plain_rtr_frame.attr.attr,
 	&plain_startup_timeout_ms.attr.attr,
@@ -263,7 +244,7 @@ void rnic_settings_init(struct rnic_settings *set)
 {
 	*set = (struct rnic_settings) {
 		.crc = true,
-		.rev = MPA_REV_MAX,
+		.revision = MPA_REV_MAX,
 		.rtr = MPA_RTR_ALL,
 		.startup_timeout_ms = 10000,
 		.accept_timeout_ms = 60000,

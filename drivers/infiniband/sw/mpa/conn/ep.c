@@ -156,7 +156,7 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, const struct r
 	ep->state = initiator ? MPA_CONNECTING : MPA_WAIT_REQUEST;
 	ep->own.crc = READ_ONCE(dev->set.crc);
 	ep->own.markers = READ_ONCE(dev->set.markers);
-	ep->own.rev = READ_ONCE(dev->set.rev);
+	ep->own.rev = READ_ONCE(dev->set.revision);
 	ep->own.rtr = READ_ONCE(dev->set.rtr);
 	ep->own.rtr_frame = READ_ONCE(dev->set.rtr_frame);
 	ep->own.ird_max = RNIC_MAX_RD_ATOM;
@@ -174,7 +174,7 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, const struct r
  * @ird:	inbound RDMA Reads
  * @ord:	outbound RDMA Reads
  *
- * Context: any.
+ * Context: process.
  */
 void rnic_ep_set_depths(struct rnic_ep *ep, u32 ird, u32 ord)
 {

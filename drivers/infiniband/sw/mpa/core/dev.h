@@ -58,7 +58,7 @@ enum rnic_obj {
  * struct rnic_settings - settings of a device
  * @crc:		ask the peer for CRCs
  * @markers:		ask the peer for Markers
- * @rev:		MPA revision of our Requests, 1 or 2
+ * @revision:		MPA revision of our Requests, 1 or 2
  * @rtr:		RTR types offered, set of MPA_RTR_*; 0 accepts all
  * @rtr_frame:		send and accept RtR frames, at revision 1
  * @startup_timeout_ms:	time for the peer's part of a startup, 100 to 600000
@@ -80,7 +80,7 @@ enum rnic_obj {
 struct rnic_settings {
 	bool crc;
 	bool markers;
-	u8 rev;
+	u32 revision;
 	u8 rtr;
 	bool rtr_frame;
 	u32 startup_timeout_ms;
