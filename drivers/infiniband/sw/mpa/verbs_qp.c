@@ -43,36 +43,25 @@ static int check_init_attr(const struct ib_qp_init_attr *attr)
 	return 0;
 }
 
-static int make_rings(struct rnic_qp *qp, const struct ib_qp_cap *cap, bool sig_all,
+/* If this fails, free_rings() frees those that were made. */
+static int make_rings(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
 		      struct ib_ucontext *uctx)
 {
-	int ret;
+	int ret = rnic_sq_init(&qp->sq, attr->cap.max_send_wr, uctx);
 
-	ret = rnic_sq_init(&qp->sq, cap->max_send_wr, uctx);
+	if (!ret && !qp->srq)
+		ret = rnic_rq_init(&qp->rq, attr->cap.max_recv_wr, uctx);
 	if (ret)
 		return ret;
-	if (!qp->srq) {
-		ret = rnic_rq_init(&qp->rq, cap->max_recv_wr, uctx);
-		if (ret)
-			goto err_sq;
-	}
-	qp->sq.sig_all = sig_all;
+	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->sent = kvcalloc(qp->sq.size, sizeof(*qp->sent), RNIC_GFP);
-	if (qp->sent)
-		return 0;
-	ret = -ENOMEM;
-	if (!qp->srq)
-		rnic_rq_free(&qp->rq);
-err_sq:
-	rnic_sq_free(&qp->sq);
-	return ret;
+	return qp->sent ? 0 : -ENOMEM;
 }
 
 static void free_rings(struct rnic_qp *qp)
 {
 	kvfree(qp->sent);
-	if (!qp->srq)
-		rnic_rq_free(&qp->rq);
+	rnic_rq_free(&qp->rq);
 	rnic_sq_free(&qp->sq);
 }
 
@@ -148,19 +137,16 @@ int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 	if (!rnic_dev_charge(dev, RNIC_OBJ_QP, rnic_pd_share(ibqp->pd)))
 		return -ENOMEM;
 	init_fields(qp, attr);
-	ret = make_rings(qp, &attr->cap, attr->sq_sig_type == IB_SIGNAL_ALL_WR, uctx);
-	if (ret)
-		goto err_charge;
-	ret = number_qp(dev, ibqp);
-	if (ret < 0)
-		goto err_rings;
-	set_cap(qp, &attr->cap);
-	return 0;
-err_rings:
+	ret = make_rings(qp, attr, uctx);
+	if (!ret)
+		ret = number_qp(dev, ibqp);
+	if (ret >= 0) {
+		set_cap(qp, &attr->cap);
+		return 0;
+	}
 	free_rings(qp);
-err_charge:
 	rnic_dev_uncharge(dev, RNIC_OBJ_QP, rnic_pd_share(ibqp->pd));
-	return ret < 0 ? ret : -ENOMEM;
+	return ret;
 }
 
 /**

@@ -10,7 +10,6 @@
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
-#include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -58,8 +57,7 @@ static struct rnic_mr *mr_alloc(enum rnic_mr_kind kind, u32 max_blk)
 /* The STag cannot be found and has no access. Context: process, because unpinning may sleep. */
 static void free_region(struct rnic_mr *mr)
 {
-	if (mr->umem)
-		ib_umem_release(mr->umem);
+	ib_umem_release(mr->umem);
 	kvfree(mr->next);
 	kvfree(mr->blk);
 	kfree_rcu(mr, rcu);
@@ -188,8 +186,6 @@ static struct rnic_mr *pin_region(struct ib_pd *pd, u64 start, u64 len, int acce
 	/* An empty region is valid for accesses of 0 bytes only. */
 	if (!len)
 		return mr_alloc(RNIC_MR_USER, 0) ?: ERR_PTR(-ENOMEM);
-	if (start != (unsigned long)start || len != (size_t)len)
-		return ERR_PTR(-EINVAL);
 	umem = compat_umem_get(pd->device, start, len, access);
 	if (IS_ERR(umem))
 		return ERR_CAST(umem);

@@ -126,10 +126,8 @@ int rnic_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		rnic_dev_uncharge(dev, RNIC_OBJ_SRQ, rnic_pd_share(ibsrq->pd));
 		return ret;
 	}
-	srq->max_wr = srq->rq.size;
-	srq->max_sge = RNIC_MAX_SGE;
-	attr->max_wr = srq->max_wr;
-	attr->max_sge = srq->max_sge;
+	attr->max_wr = srq->rq.size;
+	attr->max_sge = RNIC_MAX_SGE;
 	return 0;
 }
 
@@ -155,7 +153,7 @@ int rnic_srq_modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return -EOPNOTSUPP;
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
-	if (attr->srq_limit > srq->max_wr)
+	if (attr->srq_limit > srq->rq.size)
 		return -EINVAL;
 	spin_lock_irqsave(&srq->lock, flags);
 	srq->limit = attr->srq_limit;
@@ -178,8 +176,8 @@ int rnic_srq_query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	struct rnic_srq *srq = rnic_srq(ibsrq);
 	unsigned long flags;
 
-	attr->max_wr = srq->max_wr;
-	attr->max_sge = srq->max_sge;
+	attr->max_wr = srq->rq.size;
+	attr->max_sge = RNIC_MAX_SGE;
 	spin_lock_irqsave(&srq->lock, flags);
 	attr->srq_limit = srq->limit;
 	spin_unlock_irqrestore(&srq->lock, flags);

@@ -18,8 +18,6 @@ struct rnic_qp;
  * @lock:	protects the rest, consumer and kernel producer sides; taken with
  *		interrupts off
  * @rq:		receive work requests
- * @max_wr:	work requests granted
- * @max_sge:	SGEs granted
  * @limit:	number of receives below which the limit event is raised; 0 if not armed
  * @waiters:	queue pairs with a Send that waits for a receive, by rnic_qp.waiter
  */
@@ -27,8 +25,6 @@ struct rnic_srq {
 	struct ib_srq ibsrq;
 	spinlock_t lock; /* see above */
 	struct rnic_rq rq;
-	u32 max_wr;
-	u32 max_sge;
 	u32 limit;
 	struct list_head waiters;
 };

@@ -8,24 +8,12 @@
 
 static int convert_kernel_op(enum ib_wr_opcode opcode)
 {
-	switch (opcode) {
-	case IB_WR_RDMA_WRITE:
-		return RNIC_OP_WRITE;
-	case IB_WR_RDMA_READ:
-		return RNIC_OP_READ;
-	case IB_WR_RDMA_READ_WITH_INV:
-		return RNIC_OP_READ_INV;
-	case IB_WR_SEND:
-		return RNIC_OP_SEND;
-	case IB_WR_SEND_WITH_INV:
-		return RNIC_OP_SEND_INV;
-	case IB_WR_LOCAL_INV:
-		return RNIC_OP_LOCAL_INV;
-	case IB_WR_REG_MR:
-		return RNIC_OP_REG_MR;
-	default:
-		return -EINVAL;
-	}
+	enum rnic_op op;
+
+	for (op = 0; op < RNIC_OP_N; op++)
+		if (rnic_op_table[op].by & RNIC_BY_KERNEL && rnic_op_table[op].wr == opcode)
+			return op;
+	return -EINVAL;
 }
 
 static u16 convert_kernel_flags(int ib, bool sig_all)

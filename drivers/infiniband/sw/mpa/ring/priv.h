@@ -20,6 +20,7 @@
  * @max_sge:	maximum number of SGEs
  * @inl:	inline data is allowed
  * @siw:	its number in the user ABI
+ * @wr:		its number in the work requests of kernel consumers
  * @wc:		opcode of its completion for kernel consumers
  */
 struct rnic_op_row {
@@ -27,6 +28,7 @@ struct rnic_op_row {
 	u8 max_sge;
 	bool inl;
 	enum siw_opcode siw;
+	enum ib_wr_opcode wr;
 	enum ib_wc_opcode wc;
 };
 
