@@ -14,7 +14,6 @@
  * buffer behind the address, where rdma_cm reads it and the network stack does not (addr_len),
  * and clear it on detach. The tag also tells the lo of several namespaces apart.
  */
-#include <linux/if_arp.h>
 #include <linux/jhash.h>
 #include <linux/rtnetlink.h>
 #include <linux/utsname.h>

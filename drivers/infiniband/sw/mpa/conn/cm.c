@@ -3,7 +3,6 @@
  * iw_cm's operations connect, accept and reject, and the connection manager's part in the life
  * of a device. event.c reports to iw_cm.
  */
-#include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>

@@ -139,17 +139,6 @@ static struct rnic_listener *choose_listener(struct rnic_lsock *ls,
 	return found;
 }
 
-static struct rnic_ep *create_responder(struct rnic_listener *l)
-{
-	struct rnic_ep *ep = rnic_ep_new(l->dev, false, &rnic_cm_ops, rnic_startup_wq,
-					 rnic_startup_work);
-
-	if (!ep)
-		return NULL;
-	WRITE_ONCE(ep->listener, l);
-	return ep;
-}
-
 /*
  * Create the endpoint of an accepted connection.
  *
@@ -161,13 +150,15 @@ static struct rnic_ep *create_endpoint(struct rnic_lsock *ls, struct rnic_listen
 {
 	struct mem_cgroup *old = set_active_memcg(compat_sock_memcg(ls->s.sock->sk));
 	struct rnic_settings *set = &l->dev->set;
-	struct rnic_ep *ep = create_responder(l);
+	struct rnic_ep *ep = rnic_ep_new(l->dev, false, &rnic_cm_ops, rnic_startup_wq,
+					 rnic_startup_work);
 
 	set_active_memcg(old);
 	if (!ep)
 		return NULL;
 	rnic_ep_get(ep);
 	mutex_lock(&ep->lock);
+	WRITE_ONCE(ep->listener, l);
 	ep->conn.s = *s;
 	rnic_sock_keepalive(&ep->conn.s, READ_ONCE(set->keepalive_s));
 	rnic_sock_hook(&ep->conn.s, rnic_conn_sock_event);

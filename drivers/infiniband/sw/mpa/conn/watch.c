@@ -3,7 +3,6 @@
  * The work of an endpoint: derive the next event from the socket, the deadline and ep->cut, and
  * pass it to startup.c.
  */
-#include <linux/slab.h>
 
 #include "conn/ep.h"
 #include "core/dev.h"

@@ -5,10 +5,10 @@
  *
  * Coalescing. A program that posts small messages one by one rings the doorbell for each, and each
  * would be a segment of its own. So in a stream of doorbells the bytes that do not fill a segment
- * are held until the segment is full, an urgent message or an FPDU of the peer comes, or a timer
- * expires. A request that waits for its answer is not a stream and must not be held. So a stream
- * begins after @threshold doorbells in a row without an FPDU from the peer. The threshold doubles
- * if a hold did not pay, and halves if it did.
+ * are held until the segment is full, an urgent message comes, or a timer expires. A request that
+ * waits for its answer is not a stream and must not be held. So a stream begins after @threshold
+ * doorbells in a row without an FPDU from the peer, and ends with such an FPDU. The threshold
+ * doubles if a hold did not pay, and halves if it did.
  *
  * Each Read is answered, so a row of Reads would never be a stream. But a program that posts an
  * unsignaled Read does not wait for its data. Doorbells of such Reads are counted separately.

@@ -24,40 +24,35 @@ static void unmap_addr(struct sockaddr_storage *addr)
 	memcpy(addr, &in, sizeof(in));
 }
 
+/* The address of an IPv4 socket is @v4, that of an IPv6 socket @v6. */
+static void set_addr(struct sockaddr_storage *addr, const struct sock *sk, __be16 port, __be32 v4,
+		     const struct in6_addr *v6)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
+	struct sockaddr_in *in = (struct sockaddr_in *)addr;
+
+	memset(addr, 0, sizeof(*addr));
+	addr->ss_family = sk->sk_family;
+	if (sk->sk_family != AF_INET6) {
+		in->sin_port = port;
+		in->sin_addr.s_addr = v4;
+		return;
+	}
+	in6->sin6_port = port;
+	in6->sin6_addr = *v6;
+	in6->sin6_scope_id = ipv6_iface_scope_id(v6, sk->sk_bound_dev_if);
+	unmap_addr(addr);
+}
+
 /* The socket is, or was, connected. */
 static void get_local_addr(const struct sock *sk, struct sockaddr_storage *local)
 {
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)local;
-	struct sockaddr_in *in = (struct sockaddr_in *)local;
-
-	memset(local, 0, sizeof(*local));
-	local->ss_family = sk->sk_family;
-	if (sk->sk_family != AF_INET6) {
-		in->sin_port = inet_sk(sk)->inet_sport;
-		in->sin_addr.s_addr = sk->sk_rcv_saddr;
-		return;
-	}
-	in6->sin6_port = inet_sk(sk)->inet_sport;
-	in6->sin6_addr = sk->sk_v6_rcv_saddr;
-	in6->sin6_scope_id = ipv6_iface_scope_id(&in6->sin6_addr, sk->sk_bound_dev_if);
-	unmap_addr(local);
+	set_addr(local, sk, inet_sk(sk)->inet_sport, sk->sk_rcv_saddr, &sk->sk_v6_rcv_saddr);
 }
 
 static void get_remote_addr(const struct sock *sk, struct sockaddr_storage *remote)
 {
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)remote;
-	struct sockaddr_in *in = (struct sockaddr_in *)remote;
-
-	memset(remote, 0, sizeof(*remote));
-	remote->ss_family = sk->sk_family;
-	if (sk->sk_family != AF_INET6) {
-		in->sin_port = sk->sk_dport;
-		in->sin_addr.s_addr = sk->sk_daddr;
-		return;
-	}
-	in6->sin6_port = sk->sk_dport;
-	in6->sin6_addr = sk->sk_v6_daddr;
-	unmap_addr(remote);
+	set_addr(remote, sk, sk->sk_dport, sk->sk_daddr, &sk->sk_v6_daddr);
 }
 
 /**

@@ -21,12 +21,17 @@
  *
  * BPF may do so before the connection is accepted. sk_user_data is then a psock.
  *
- * Context: any; the caller holds sk_callback_lock.
+ * Context: any; the caller holds sk_callback_lock or the socket lock.
  * Return: true if it has.
  */
 bool rnic_sock_in_sockmap(const struct sock *sk)
 {
-	return __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_PSOCK);
+	bool ret;
+
+	rcu_read_lock();
+	ret = __rcu_dereference_sk_user_data_with_flags(sk, SK_USER_DATA_PSOCK);
+	rcu_read_unlock();
+	return ret;
 }
 
 static void report_event(struct sock *sk, enum rnic_sock_event event)

@@ -206,16 +206,6 @@ static const struct proto_ops *get_functions(const struct proto_ops *base)
 
 /* TCP's functions of the protocol */
 
-static bool is_in_sockmap(struct sock *sk)
-{
-	bool ret;
-
-	read_lock_bh(&sk->sk_callback_lock);
-	ret = rnic_sock_in_sockmap(sk);
-	read_unlock_bh(&sk->sk_callback_lock);
-	return ret;
-}
-
 /*
  * A sockmap replaces sk_prot, and does not restore it if there is a protocol by then. TCP lets no
  * socket with a protocol into a sockmap.
@@ -229,7 +219,7 @@ static int init_ulp(struct sock *sk)
 
 	if (sk->sk_state != TCP_ESTABLISHED || !sock)
 		return -ENOTCONN;
-	if (is_in_sockmap(sk))
+	if (rnic_sock_in_sockmap(sk))
 		return -EBUSY;
 	ops = get_functions(READ_ONCE(sock->ops));
 	if (!ops)

@@ -32,7 +32,7 @@ struct rnic_ulp {
  * @init:	a program chose the protocol; may set @owner. Socket locked. 0 or -errno
  * @set:	an option of SOL_MPA is set, socket not locked. 0 or -errno
  * @get:	an option of SOL_MPA is read, likewise
- * @poll:	events that a program sees while the driver has the stream; any context
+ * @poll:	events that a program sees; TCP's too while it has the stream; process context
  * @close:	the program closed its last descriptor. True if the driver keeps the connection
  *		(rnic_sock_keep()) and closes it later
  * @release:	@u is freed; socket locked

@@ -9,7 +9,6 @@
 #include <linux/types.h>
 #include <linux/string.h>
 #include <asm/byteorder.h>
-#include <compat/unaligned.h>
 
 #include "wire/ddp.h"
 
