@@ -116,6 +116,6 @@ void fill(uint8_t *p, size_t len, unsigned int seed);
 void same(const uint8_t *p, size_t len, unsigned int seed, const char *what);
 
 extern const struct test data_tests[], watch_tests[], queue_tests[], error_tests[],
-	ring_tests[], rnr_tests[], create_tests[];
+	ring_tests[], rnr_tests[], create_tests[], show_tests[];
 
 #endif

@@ -6,7 +6,7 @@ int main(int argc, char **argv)
 {
 	static const struct test *const groups[] = {
 		data_tests, watch_tests, queue_tests, error_tests, ring_tests,
-		rnr_tests, create_tests,
+		rnr_tests, create_tests, show_tests,
 	};
 
 	return run_groups(argc, argv, groups, ARRAY_SIZE(groups));

@@ -59,6 +59,9 @@ scenario error_send_no_recv 30 "errors: send no recv, at once with rnr_wait_ms 0
 scenario error_create 60 "errors: a queue pair that cannot be made has no events" newer debug -- \
 	verbs create_unanswered
 
+scenario error_show 60 "queue pairs are shown while they are destroyed" newer debug -- \
+	verbs show_destroyed
+
 # verbs_ring.c spoils ten entries, each in its own way.
 scenario ring_nonsense 60 "a send ring with nonsense in it: an error, and it is counted"
 ring_nonsense() {

@@ -18,7 +18,7 @@
  */
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <compat/hrtimer.h>
+#include <compat/timer.h>
 
 #include "conn/ep.h"
 #include "core/dev.h"
@@ -368,6 +368,8 @@ static enum ib_mtu get_path_mtu(struct rnic_dev *dev)
  * @mask:	unused, because all attributes are filled in
  * @init:	filled in
  *
+ * nldev may call this during and after destruction, when only the struct itself is left.
+ *
  * Context: process.
  * Return: 0.
  */
@@ -396,7 +398,9 @@ int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->cap = qp->cap;
 	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
 	init->qp_type = IB_QPT_RC;
-	if (qp->sq.user)
+	if (qp->sq.user && refcount_inc_not_zero(&qp->refs)) {
 		rnic_qp_look(qp);
+		rnic_qp_rem_ref(ibqp);
+	}
 	return 0;
 }

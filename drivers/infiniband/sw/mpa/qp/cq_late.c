@@ -17,6 +17,8 @@
  * A program that got an event arms the CQ before it polls. So if the only unread completion had
  * its event, the first looks do not raise another one.
  */
+#include <compat/timer.h>
+
 #include "qp/cq.h"
 
 /* Longest pause between two looks for a late arming, about half of the time until the last */

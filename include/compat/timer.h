@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * High resolution timers.
+ * Timers.
  */
-#ifndef _COMPAT_HRTIMER_H
-#define _COMPAT_HRTIMER_H
+#ifndef _COMPAT_TIMER_H
+#define _COMPAT_TIMER_H
 
 #include <linux/hrtimer.h>
+#include <linux/timer.h>
+
+/* Called so since 6.2, and in stable 6.1. */
+#ifndef COMPAT_HAS_timer_delete_sync
+#define timer_delete_sync(timer) del_timer_sync(timer)
+#endif
 
 /* Initialise a timer and set its function. Since 6.13 one call does both. */
 static inline void compat_hrtimer_setup(struct hrtimer *timer,
@@ -20,4 +26,4 @@ static inline void compat_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
-#endif /* _COMPAT_HRTIMER_H */
+#endif /* _COMPAT_TIMER_H */
