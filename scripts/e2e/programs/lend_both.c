@@ -463,6 +463,31 @@ static void kept(void)
 	stream_close(&l);
 }
 
+/*
+ * The program asked TCP for errors of routers. One comes, the next call of TCP returns it, and the
+ * connection goes on.
+ */
+static void router_error(void)
+{
+	struct ibv_sge to, from;
+	struct lent l;
+	int on = 1;
+
+	stream_open(&l);
+	check(!setsockopt(l.a, IPPROTO_IP, IP_RECVERR, &on, sizeof(on)), "IP_RECVERR: %m");
+	echo(&l);
+	to = sge(&l.p.b, 0, 100);
+	from = sge(&l.p.a, 4096, 100);
+	post_recv(&l.p.b, 1, &to, 1);
+	wait_until_told("established");
+	post(&l.p.a, 2, IBV_WR_SEND, IBV_SEND_SIGNALED, &from, 1, 0, 0);
+	wait_until_told("sent");
+	wc_expect(&l.p.a, 2, IBV_WC_SUCCESS);
+	wc_expect(&l.p.b, 1, IBV_WC_SUCCESS);
+	hello(&l.p);
+	stream_close(&l);
+}
+
 const struct test lend_both_tests[] = {
 	{ "accepted", accepted },
 	{ "closed_at_once", closed_at_once },
@@ -484,5 +509,6 @@ const struct test lend_both_tests[] = {
 	{ "held_starting", held_starting },
 	{ "held_requested", held_requested },
 	{ "kept", kept },
+	{ "router_error", router_error },
 	{ NULL, NULL },
 };

@@ -143,6 +143,31 @@ lend_shown() {
 	resume
 }
 
+# reported: has a router said that a destination is unreachable?
+reported() { [ "$(a cat /proc/net/snmp | awk '/^Icmp: [0-9]/ { print $5 }')" -gt 0 ]; }
+
+# b has no address for a while, and says so as a router. TCP takes no notice of errors that come while
+# the program has the socket locked, as it has while it sends.
+scenario lend_router_error 40 "a router reports an error to a program's own connection"
+lend_router_error() {
+	dirty
+	hold router_error established
+	not reported || fail "there was an error before"
+	b sysctl -qw net.ipv4.ip_forward=1
+	ip -n a neigh replace "$B4" lladdr 02:77:00:00:00:02 dev va nud permanent
+	ip -n b addr add 10.79.0.1/32 dev lo
+	ip -n b addr del "$B4/24" dev vb
+	ip -n b route add 10.77.0.0/24 dev vb
+	ip -n b route add unreachable "$B4"
+	modprobe sch_netem
+	tc -n b qdisc add dev vb root netem delay 50ms
+	kill -USR1 "${PIDS[held]}"
+	wait_for 10 reported
+	ip -n b route del unreachable "$B4"
+	ip -n b addr add "$B4/24" dev vb
+	resume
+}
+
 scenario lend_no_unload 40 "the module cannot be unloaded while a program has the protocol" newer
 lend_no_unload() {
 	dirty

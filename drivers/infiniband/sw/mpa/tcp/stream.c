@@ -129,6 +129,9 @@ int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, boo
 		flags |= MSG_MORE;
 	sk->sk_allocation = rnic_sock_gfp(s);
 	ret = compat_tcp_push(sk, page, off, len, flags);
+	/* With IP_RECVERR TCP returns an error of a router once, and goes on. */
+	if (ret < 0 && ret != -EAGAIN && !rnic_sock_dead(s))
+		ret = compat_tcp_push(sk, page, off, len, flags);
 	sk->sk_allocation = GFP_NOIO;
 	return ret;
 }
