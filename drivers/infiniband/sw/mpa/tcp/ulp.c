@@ -27,6 +27,8 @@ static const struct rnic_ulp_user *user;
 
 static struct rnic_ulp *get_ulp(const struct socket *sock)
 {
+	/* The caller found our functions. Pairs with the release in init_ulp(). */
+	smp_rmb();
 	return rcu_dereference_raw(inet_csk(sock->sk)->icsk_ulp_data);
 }
 
@@ -236,7 +238,8 @@ static int init_ulp(struct sock *sk)
 	}
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, u);
 	__module_get(THIS_MODULE);
-	WRITE_ONCE(sock->ops, ops);
+	/* Store the pointer before our functions, which read it. Pairs with get_ulp(). */
+	smp_store_release(&sock->ops, ops);
 	return 0;
 }
 
