@@ -48,7 +48,8 @@ limits_workers() {
 	local i way before preempted most idle=()
 	before=$(hw_counter mpa0 startups_ok)
 	for i in 1 2 3 4 5 6 7 8; do
-		[ $((i % 2)) = 0 ] && way=send || way=read
+		way="read"
+		[ $((i % 2)) = 1 ] || way="send"
 		new_port
 		idle+=("idle$i")
 		start "idle$i" a "$BIN/bulk" -s "$B4" -p "$PORT" -o $way -l 20000 -d 8
