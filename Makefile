@@ -30,8 +30,10 @@ headers:
 install: modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_DIR=extra \
 		CONFIG_MODULE_SIG_ALL= modules_install
-	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
-		$$(modinfo -F vermagic rdma_mpa.ko | cut -d ' ' -f 1)
+	release=$$(modinfo -F vermagic rdma_mpa.ko | cut -d ' ' -f 1) && \
+	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $$release && \
+	{ [ $$release = "$$(uname -r)" ] || echo "This is for $$release, and $$(uname -r) runs." \
+		"Boot that kernel, or install the headers of this one."; }
 
 # Removes what install put there, for the kernel of KDIR.
 uninstall: headers

@@ -81,7 +81,7 @@ packages() {
 		echo "$kernel_source" xz-utils perl sparse shellcheck python3-docutils
 		;;
 	package)
-		echo make xz-utils dpkg-dev debhelper dh-dkms
+		echo make xz-utils build-essential dpkg-dev debhelper dh-dkms
 		;;
 	package-check)
 		packages check
@@ -91,7 +91,8 @@ packages() {
 	pair)
 		echo kmod iproute2 rdma-core ibverbs-providers ibverbs-utils rdmacm-utils
 		# Ubuntu has parts of its kernel apart.
-		modinfo iw_cm > /dev/null 2>&1 || echo "linux-modules-extra-$(uname -r)"
+		modinfo iw_cm > /dev/null 2>&1 || [ -n "$series" ] ||
+			echo "linux-modules-extra-$(uname -r)"
 		;;
 	running)
 		echo make gcc libc6-dev
@@ -136,6 +137,7 @@ gives() {
 	gnuplot-nox) echo gnuplot ;;
 	debhelper) echo dh ;;
 	dpkg-dev) echo dpkg-buildpackage ;;
+	build-essential) echo g++ ;;
 	rpm) echo rpmbuild ;;
 	e2fsprogs) echo mke2fs ;;
 	systemd) echo systemctl ;;
@@ -199,6 +201,15 @@ install_packages() {
 	"${apt[@]}" install -y --no-install-recommends "$@"
 }
 
+# fits_none PACKAGE...: is the kernel's image among these, and in /boot no kernel of this series with
+# headers? The headers are those of the newest image, and the one that is installed may be older.
+fits_none() {
+	local release
+	[ -n "$series" ] && [[ " $* " == *" linux-image-amd64 "* ]] || return 1
+	release=$(newest_kernel "$series") || return 0
+	[ ! -d "/lib/modules/$release/build/" ]
+}
+
 groups=("$@")
 [ $# -gt 0 ] || groups=(build)
 series=$(stock_series)
@@ -206,6 +217,9 @@ kernel_source=linux-source${series:+-$series}
 wanted=$(for group in "${groups[@]}"; do packages "$group"; done | tr ' ' '\n' | sort -u)
 # shellcheck disable=SC2086 # a list of names
 missing=$(missing_of $wanted | paste -sd ' ')
+# shellcheck disable=SC2086 # a list of names
+! fits_none $wanted || missing=$(printf '%s\n' $missing linux-image-amd64 linux-headers-amd64 |
+	sort -u | paste -sd ' ')
 [ -n "$missing" ] || exit 0
 command -v apt-get > /dev/null || elsewhere
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # ksrc.sh [RELEASE]: unpacks the parts that we use of the linux-source package that belongs
-# to RELEASE (default: the guests' kernel) and prints the folder: siw, the KUnit
-# framework, and of 6.1 checkpatch and kernel-doc. Header packages have none of them.
+# to RELEASE (default: the guests' kernel) and prints the folder: siw, the KUnit framework, and of
+# this machine's own series checkpatch and kernel-doc. Header packages have none of them.
 #
-# 6.1's package is installed (deps.sh), and unpacked in one pass (10 s) for all uses, once until it
-# changes. The package of a newer kernel is fetched by name with apt (160 MB), from where the
-# kernel is (vm/package.sh). Only the parts that we use are kept, in the cache
+# The package of this series is installed (deps.sh), and unpacked in one pass (10 s) for all uses,
+# once until it changes. The package of a newer kernel is fetched by name with apt (160 MB), from
+# where the kernel is (vm/package.sh). Only the parts that we use are kept, in the cache
 # ($XDG_CACHE_HOME/rdma_mpa, ~/.cache/rdma_mpa), and nothing is installed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -51,7 +51,8 @@ fetch() {
 mkdir -p "$BUILD/ksrc"
 temp=$(mktemp -d "$BUILD/ksrc/unpack.XXXXXX")
 trap 'rm -rf "$temp"' EXIT
-if [ "$version" = 6.1 ]; then
+own=$(stock_series)
+if [ "$version" = "${own:-6.1}" ]; then
 	[ -r "$archive" ] || die "no $archive (apt-get install $name)"
 	files+=("$name"/scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch,kernel-doc})
 	dir=$BUILD/ksrc/$name-$(stat -c %Y "$archive")

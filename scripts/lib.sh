@@ -64,14 +64,16 @@ guest_release() {
 
 # Where modules for that kernel are built.
 guest_kdir() {
-	local kdir
+	local release
 	if [ -n "${GUEST_PACK:-}" ]; then
 		echo "$GUEST_PACK/headers"
 		return
 	fi
-	kdir=/lib/modules/$(guest_release)/build
-	[ -d "$kdir/" ] || die "no $kdir (apt-get install linux-headers-amd64)"
-	echo "$kdir"
+	release=$(guest_release)
+	[ -d "/lib/modules/$release/build/" ] ||
+		die "no /lib/modules/$release/build (apt-get install linux-headers-$release;" \
+			"GUEST_RELEASE names another kernel in /boot)"
+	echo "/lib/modules/$release/build"
 }
 
 # own_suite: the release of this machine's Debian, as bookworm

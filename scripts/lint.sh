@@ -55,6 +55,7 @@ checkpatch() {
 	local ignore=$1
 	shift
 	[ $# -gt 0 ] || return 0
+	[ -r "$ksrc/scripts/checkpatch.pl" ] || echo "no $ksrc/scripts/checkpatch.pl"
 	perl "$ksrc/scripts/checkpatch.pl" --no-tree --strict --terse --show-types \
 		--no-summary --quiet ${ignore:+--ignore "$ignore"} -f "$@" 2>&1
 }
@@ -110,7 +111,7 @@ run_kernel_doc() {
 	: > "$OUT/kernel-doc"
 	if [ "${#sources[@]}" -gt 0 ]; then
 		perl "$ksrc/scripts/kernel-doc" -v -none "${sources[@]}" 2>&1 |
-			grep -E ': (warning|error):' > "$OUT/kernel-doc"
+			grep -E ": (warning|error):|^Can't open" > "$OUT/kernel-doc"
 	fi
 	finish kernel-doc "$OUT/kernel-doc"
 }

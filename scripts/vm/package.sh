@@ -40,8 +40,9 @@ release_of() {
 			grep -x "$version\.[0-9]*+deb[0-9]*-amd64" | sort -V | tail -n 1 || true
 		return
 	fi
-	apt-cache show --no-all-versions "$meta" 2> /dev/null |
-		sed -n 's/^Depends: linux-image-\([^ ,]*\).*/\1/p' || true
+	# A release's own series has a metapackage without a number.
+	apt-cache show --no-all-versions "$meta" linux-image-amd64 2> /dev/null |
+		sed -n "s/^Depends: linux-image-\($version\.[^ ,]*\).*/\1/p" | head -n 1 || true
 }
 
 # Fetches the packages of $release to the cache
