@@ -463,6 +463,32 @@ static void kept(void)
 	stream_close(&l);
 }
 
+static void ask_for_errors(int fd)
+{
+	int on = 1;
+
+	check(!setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on)), "IP_RECVERR: %m");
+}
+
+/* A router's error for the Request */
+static void router_error_early(void)
+{
+	struct lent l;
+
+	lent_open(&l);
+	ask_for_errors(l.a);
+	check(!start_mpa(&l.p.b, l.b, MPA_RESPONDER, ""), "b: MPA_START: %m");
+	wait_until_told("established");
+	check(!start_mpa(&l.p.a, l.a, MPA_INITIATOR, ""), "a: MPA_START: %m");
+	wait_until_told("sent");
+	wait_for(l.b, MPA_STREAM_REQUESTED);
+	check(!answer(l.b, MPA_ACCEPT, ""), "MPA_ACCEPT: %m");
+	wait_for(l.a, MPA_STREAM_ESTABLISHED);
+	wait_for(l.b, MPA_STREAM_ESTABLISHED);
+	echo(&l);
+	stream_close(&l);
+}
+
 /*
  * The program asked TCP for errors of routers. One comes, the next call of TCP returns it, and the
  * connection goes on.
@@ -471,10 +497,9 @@ static void router_error(void)
 {
 	struct ibv_sge to, from;
 	struct lent l;
-	int on = 1;
 
 	stream_open(&l);
-	check(!setsockopt(l.a, IPPROTO_IP, IP_RECVERR, &on, sizeof(on)), "IP_RECVERR: %m");
+	ask_for_errors(l.a);
 	echo(&l);
 	to = sge(&l.p.b, 0, 100);
 	from = sge(&l.p.a, 4096, 100);
@@ -510,5 +535,6 @@ const struct test lend_both_tests[] = {
 	{ "held_requested", held_requested },
 	{ "kept", kept },
 	{ "router_error", router_error },
+	{ "router_error_early", router_error_early },
 	{ NULL, NULL },
 };

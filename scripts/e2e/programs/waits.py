@@ -19,13 +19,14 @@ def read(path):
         return ""
 
 
-def is_worker(task):
-    name = read(task + "/comm")
-    return name.startswith("kworker/") and "rdma_mpa" in name
+def find_workers():
+    return [task for task in glob.glob("/proc/[0-9]*")
+            if read(task + "/comm").startswith("kworker/u")]
 
 
 def waits(task):
-    return "lock_sock" in read(task + "/stack")
+    stack = read(task + "/stack")
+    return "lock_sock" in stack and "rnic_" in stack
 
 
 def in_doorbell(pid):
@@ -34,12 +35,14 @@ def in_doorbell(pid):
 
 def main(seconds, *pids):
     end = time.monotonic() + float(seconds)
-    preempted = most = 0
+    preempted = most = looks = 0
     while time.monotonic() < end:
-        preempted += any(map(in_doorbell, pids))
-        workers = filter(is_worker, glob.glob("/proc/[0-9]*"))
+        if looks % 20 == 0:  # there may be new workers
+            workers = find_workers()
+            preempted += any(map(in_doorbell, pids))
+        looks += 1
         most = max(most, sum(map(waits, workers)))
-        time.sleep(0.02)
+        time.sleep(0.005)
     print(preempted, most)
 
 

@@ -148,10 +148,11 @@ reported() { [ "$(a cat /proc/net/snmp | awk '/^Icmp: [0-9]/ { print $5 }')" -gt
 
 # b has no address for a while, and says so as a router. TCP takes no notice of errors that come while
 # the program has the socket locked, as it has while it sends.
-scenario lend_router_error 40 "a router reports an error to a program's own connection"
-lend_router_error() {
+scenarios lend 40 "a router reports an error to a program's own connection" unreachable_for_a_while \
+	router_error router_error_early
+unreachable_for_a_while() {
 	dirty
-	hold router_error established
+	hold "$1" established
 	not reported || fail "there was an error before"
 	b sysctl -qw net.ipv4.ip_forward=1
 	ip -n a neigh replace "$B4" lladdr 02:77:00:00:00:02 dev va nud permanent

@@ -50,6 +50,21 @@ vrf_both() {
 	vrf_calls
 }
 
+# rdma_cm gives 127.0.0.1 to the first device, mpa0, whose interface is in the VRF.
+scenario vrf_loopback 40 "the loopback addresses are outside of VRFs, also for a device in one"
+vrf_loopback() {
+	local at
+	dirty
+	in_vrf a va "$A4" "$A6"
+	link_add mpa2 a lo
+	for at in 127.0.0.1 ::1; do
+		new_port
+		serve "server_${at//[.:]/_}" a rping -s -V -a "$at" -p "$PORT"
+		run "call_$at" a rping -c -V -C 3 -a "$at" -p "$PORT"
+		reap "server_${at//[.:]/_}"
+	done
+}
+
 scenario vrf_exec 60 "ip vrf exec: a program in the VRF accepts from outside, and connects" bpf
 vrf_exec() {
 	dirty

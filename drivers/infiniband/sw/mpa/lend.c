@@ -160,6 +160,8 @@ static int begin_stream(struct lend *l, struct rnic_dev *dev, const struct rnic_
 		l->status.state = MPA_STREAM_PLAIN;
 		spin_unlock_bh(&l->lock);
 		rnic_ulp_give_back(l->u);
+		/* Bytes that came meanwhile woke nobody. */
+		rnic_ulp_wake(l->u);
 		return PTR_ERR(ep);
 	}
 	spin_lock_bh(&l->lock);

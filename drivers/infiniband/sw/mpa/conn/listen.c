@@ -404,13 +404,6 @@ static int open_listener(struct rnic_listener *l, struct net *net, int vrf, int 
 	return ret;
 }
 
-static bool is_loopback(const struct sockaddr_storage *addr)
-{
-	if (addr->ss_family == AF_INET6)
-		return ipv6_addr_loopback(&((const struct sockaddr_in6 *)addr)->sin6_addr);
-	return ipv4_is_loopback(((const struct sockaddr_in *)addr)->sin_addr.s_addr);
-}
-
 /* True if a socket outside of VRFs gets the connections that arrive in them. */
 static bool hears_vrfs(const struct net *net)
 {
@@ -427,7 +420,7 @@ static bool hears_vrfs(const struct net *net)
  */
 static int choose_vrf(struct net_device *ndev, const struct sockaddr_storage *addr)
 {
-	if (is_loopback(addr) || (is_asked_of_all(addr) && hears_vrfs(dev_net(ndev))))
+	if (rnic_addr_is_loopback(addr) || (is_asked_of_all(addr) && hears_vrfs(dev_net(ndev))))
 		return 0;
 	return l3mdev_master_ifindex(ndev);
 }
@@ -479,6 +472,9 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	l->cm_id = cm_id;
 	l->asked_of = rnic_room_find_user(dev);
 	rnic_crowd_init(&l->silent);
+	/* Before a request can come */
+	rnic_rdmacm_count_requests(cm_id);
+	rnic_rdmacm_set_port(cm_id);
 	ndev = rnic_dev_netdev(dev);
 	ret = start_listening(l, ndev, backlog);
 	dev_put(ndev);
@@ -488,8 +484,6 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	}
 	cm_id->add_ref(cm_id);
 	cm_id->provider_data = l;
-	rnic_rdmacm_count_requests(cm_id);
-	rnic_rdmacm_set_port(cm_id);
 	return 0;
 }
 

@@ -128,7 +128,8 @@ static enum mpa_event check_frame(struct rnic_ep *ep, int *status)
 		return MPA_ON_BAD_FRAME;
 	if (ret)
 		return due[ep->state].arrived(ep, status);
-	if (closed || err)
+	/* TCP goes on after an error that does not close the connection (IP_RECVERR). */
+	if (closed)
 		return judge_stream_end(ep, err ? err : -ECONNRESET, status);
 	/* The Reply has begun, so the peer's program has answered. */
 	if (ep->state == MPA_WAIT_REPLY && !had && ep->have)

@@ -56,6 +56,20 @@ static void get_remote_addr(const struct sock *sk, struct sockaddr_storage *remo
 }
 
 /**
+ * rnic_addr_is_loopback() - test for 127.0.0.1 and ::1, which no VRF has
+ * @addr:	the address
+ *
+ * Context: any.
+ * Return: true if it is one of these.
+ */
+bool rnic_addr_is_loopback(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		return ipv6_addr_loopback(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+	return ipv4_is_loopback(((const struct sockaddr_in *)addr)->sin_addr.s_addr);
+}
+
+/**
  * rnic_sock_peek() - read the addresses of the next pending connection
  * @listener:	a listening socket from which only the caller accepts
  * @local:	set to our address

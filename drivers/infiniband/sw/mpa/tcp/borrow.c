@@ -32,6 +32,9 @@ static void replace_options(struct rnic_sock *s)
 		WRITE_ONCE(tcp_sk(sk)->window_clamp,
 			   max_t(u32, tcp_sk(sk)->window_clamp, tcp_full_space(sk)));
 	}
+	/* TCP reports fewer bytes, and sends those of less than a segment. */
+	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	tcp_sk(sk)->nonagle &= ~TCP_NAGLE_CORK;
 	sock_set_flag(sk, SOCK_URGINLINE);
 	release_sock(sk);
 	rnic_sock_tune(sk);

@@ -103,7 +103,8 @@ void rnic_conn_arm(struct rnic_conn *conn, u32 ms)
  * rnic_conn_extend() - set the deadline anew after progress
  * @conn:	connection
  * @ms:		milliseconds from now
- * @until:	in jiffies, a bound for all progress; after it the deadline stays
+ * @until:	in jiffies, a bound for all progress; after it the deadline stays, or is now if there
+ *		was none
  *
  * Context: any.
  */
@@ -113,6 +114,8 @@ void rnic_conn_extend(struct rnic_conn *conn, u32 ms, unsigned long until)
 
 	if (left > 0)
 		rnic_conn_arm(conn, min_t(u32, ms, jiffies_to_msecs(left)));
+	else if (!READ_ONCE(conn->deadline))
+		rnic_conn_arm(conn, 0);
 }
 
 /**

@@ -165,10 +165,10 @@ static int bind_and_connect(struct rnic_sock *s, struct net_device *ndev,
 			    struct sockaddr_storage *local, struct sockaddr_storage *remote,
 			    int tos, rnic_sock_event_fn event)
 {
+	int vrf = rnic_addr_is_loopback(local) ? 0 : l3mdev_master_ifindex(ndev);
 	int ret;
 
-	ret = rnic_sock_create(s, dev_net(ndev), l3mdev_master_ifindex(ndev), remote->ss_family,
-			       tos);
+	ret = rnic_sock_create(s, dev_net(ndev), vrf, remote->ss_family, tos);
 	if (ret)
 		return ret;
 	ret = rnic_sock_bind(s, local);

@@ -122,6 +122,7 @@ void rnic_sock_unhook(struct rnic_sock *s);
 bool rnic_sock_in_sockmap(const struct sock *sk);
 
 /* addr.c */
+bool rnic_addr_is_loopback(const struct sockaddr_storage *addr);
 int rnic_sock_peek(const struct rnic_sock *listener, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote);
 int rnic_sock_addrs(struct rnic_sock *s, struct sockaddr_storage *local,
