@@ -19,14 +19,13 @@ def read(path):
         return ""
 
 
-def find_workers():
-    return [task for task in glob.glob("/proc/[0-9]*")
-            if read(task + "/comm").startswith("kworker/u")]
+def is_worker(task):
+    name = read(task + "/comm")
+    return name.startswith("kworker/") and "rdma_mpa" in name
 
 
 def waits(task):
-    stack = read(task + "/stack")
-    return "lock_sock" in stack and "rnic_" in stack
+    return "lock_sock" in read(task + "/stack")
 
 
 def in_doorbell(pid):
@@ -35,14 +34,12 @@ def in_doorbell(pid):
 
 def main(seconds, *pids):
     end = time.monotonic() + float(seconds)
-    preempted = most = looks = 0
+    preempted = most = 0
     while time.monotonic() < end:
-        if looks % 20 == 0:  # there may be new workers
-            workers = find_workers()
-            preempted += any(map(in_doorbell, pids))
-        looks += 1
+        preempted += any(map(in_doorbell, pids))
+        workers = filter(is_worker, glob.glob("/proc/[0-9]*"))
         most = max(most, sum(map(waits, workers)))
-        time.sleep(0.005)
+        time.sleep(0.02)
     print(preempted, most)
 
 
