@@ -103,8 +103,8 @@ void rnic_conn_arm(struct rnic_conn *conn, u32 ms)
  * rnic_conn_extend() - set the deadline anew after progress
  * @conn:	connection
  * @ms:		milliseconds from now
- * @until:	in jiffies, a bound for all progress; after it the deadline stays, or is now if there
- *		was none
+ * @until:	in jiffies, a bound for all progress; after it the deadline stays, or is now if
+ *		there was none
  *
  * Context: any.
  */
