@@ -71,6 +71,17 @@ static void ask_and_be_rejected(struct lent *l)
 	say(l->b, l->a, "sorry");
 }
 
+/* From the Request to the end */
+static void accept_and_close(struct lent *l)
+{
+	wait_for(l->b, MPA_STREAM_REQUESTED);
+	check(!answer(l->b, MPA_ACCEPT, ""), "MPA_ACCEPT: %m");
+	wait_for(l->a, MPA_STREAM_ESTABLISHED);
+	wait_for(l->b, MPA_STREAM_ESTABLISHED);
+	echo(l);
+	stream_close(l);
+}
+
 /* After a reject both go on in text, and may try again. */
 static void rejected(void)
 {
@@ -81,12 +92,7 @@ static void rejected(void)
 	for (i = 0; i < 20; i++)
 		ask_and_be_rejected(&l);
 	ask_in_text(&l, "who");
-	wait_for(l.b, MPA_STREAM_REQUESTED);
-	check(!answer(l.b, MPA_ACCEPT, ""), "MPA_ACCEPT: %m");
-	wait_for(l.a, MPA_STREAM_ESTABLISHED);
-	wait_for(l.b, MPA_STREAM_ESTABLISHED);
-	echo(&l);
-	stream_close(&l);
+	accept_and_close(&l);
 }
 
 static void rejected_and_closed(void)
@@ -481,12 +487,7 @@ static void router_error_early(void)
 	wait_until_told("established");
 	check(!start_mpa(&l.p.a, l.a, MPA_INITIATOR, ""), "a: MPA_START: %m");
 	wait_until_told("sent");
-	wait_for(l.b, MPA_STREAM_REQUESTED);
-	check(!answer(l.b, MPA_ACCEPT, ""), "MPA_ACCEPT: %m");
-	wait_for(l.a, MPA_STREAM_ESTABLISHED);
-	wait_for(l.b, MPA_STREAM_ESTABLISHED);
-	echo(&l);
-	stream_close(&l);
+	accept_and_close(&l);
 }
 
 /*
