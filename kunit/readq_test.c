@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/limits.h>
+#include <linux/log2.h>
 #include <qp/readq.h>
 #include "suites.h"
 
@@ -58,21 +59,22 @@ static void outbound(struct kunit *test)
 }
 
 /*
- * The peer may have IRD Reads outstanding and no more (P2P-50, RFC 5040 section 6.1). They are
- * answered in their order.
+ * The peer may have IRD Reads outstanding, rounded up to a power of two as siw does it, and no more
+ * (P2P-50, RFC 5040 section 6.1). They are answered in their order.
  */
 static void inbound(struct kunit *test)
 {
-	u32 i, asked, answered;
+	u32 i, most, asked, answered;
 
 	for (i = 0; i < ARRAY_SIZE(depths); i++) {
 		struct rnic_readq rq = new_readq(test, 1, depths[i]);
 
+		most = roundup_pow_of_two(depths[i]);
 		for (asked = 0, answered = 0; answered < ROUNDS; answered++) {
-			while (asked - answered < depths[i])
+			while (asked - answered < most)
 				KUNIT_ASSERT_TRUE(test, push_in(&rq, ++asked));
 			KUNIT_EXPECT_FALSE(test, push_in(&rq, 0));
-			KUNIT_EXPECT_EQ(test, rnic_reads_in(&rq), depths[i]);
+			KUNIT_EXPECT_EQ(test, rnic_reads_in(&rq), most);
 			KUNIT_EXPECT_EQ(test, rnic_read_in_head(&rq)->sink_stag, answered + 1);
 			KUNIT_EXPECT_EQ(test, rnic_read_in_head(&rq)->src_stag, ~(answered + 1));
 			KUNIT_EXPECT_EQ(test, rnic_read_in_msn(&rq), answered + 1);

@@ -3,7 +3,8 @@
 import contextlib
 import time
 
-from peer import C, OFFER_WRITE, PEER, READ, REQUEST, SLOW, WRITE, enhanced, now, tagged, until
+from peer import (
+    C, OFFER_WRITE, PEER, READ, REQUEST, SLOW, WRITE, enhanced, frame, now, tagged, until)
 from device import (
     ACCEPT, Called, MEM_SIZE, Moves, Settings, WINDOW, opened, say_rtr, serving, slow_reader, test)
 from reads import IRD, ask
@@ -68,7 +69,8 @@ def close_dribbles():
 def reads_slowly(part, letters):
     """After its part in the close the peer takes the data that it asked for little by little."""
     with in_time(), serving() as program:
-        with slow_reader(letters) as conn, Moves(conn_reset=1, tx_terminate=0):
+        request = frame(REQUEST, C, 1, letters)
+        with slow_reader(request) as conn, Moves(conn_reset=1, tx_terminate=0):
             ask(conn, IRD, MEM_SIZE, conn.at - WINDOW)
             part(conn, program)
             begin = now()

@@ -192,17 +192,15 @@ def accepted(conn, request):
     return conn.agree(request[16], conn.reply.flags)
 
 
-def slow_reader(letters=b"e"):
+def slow_reader(request=ECHO):
     """A connection that takes little at a time"""
     address = Way.addresses[1]
     sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
     sock.connect((address, PORT))
     conn = Conn(sock)
-    conn.send(frame(REQUEST, C, 1, letters))
-    conn.reply = conn.startup()
-    conn.stag, conn.at, _ = struct.unpack(">IQI", conn.reply.pd)
-    return conn.agree(C, conn.reply.flags)
+    conn.send(request)
+    return accepted(conn, request)
 
 
 def read_faster(conn):

@@ -4,9 +4,11 @@ import select
 import struct
 
 from peer import (
-    C, READ, REQUEST, RESPONSE, SLOW, WRITE, frame, read_request, tagged, terminate, until)
+    C, READ, REQUEST, RESPONSE, SLOW, WRITE, enhanced, frame, read_request, tagged, terminate,
+    until)
 from device import (
-    MEM_SIZE, Moves, WINDOW, WINDOW_SIZE, counter, opened, read_faster, serving, slow_reader, test)
+    ECHO, MEM_SIZE, Moves, WINDOW, WINDOW_SIZE, counter, opened, read_faster, serving, slow_reader,
+    test)
 
 IRD = 4             # of endpoint.c
 READ_SIZE = 100
@@ -45,20 +47,25 @@ def answers(conn, size):
 
 @test
 def ird():
-    """One Read more than the IRD, while the first is being answered (RFC 5040 section 6.1, P2P-50)"""
+    """One Read more than the IRD, while the first is being answered (RFC 5040 section 6.1, P2P-50)
+
+    An IRD that is no power of two is rounded up, because siw rounds its ORD up.
+    """
     size = MEM_SIZE         # more than TCP takes from the device while nobody reads
     with serving() as program:
-        with slow_reader() as conn, Moves(rx_read_request=IRD, rx_header_errors=1):
-            at = conn.at - WINDOW
-            ask(conn, IRD, size, at)
-            assert select.select([conn.sock], [], [], 8 * SLOW)[0], "no answer begins"
-            bad = read_request(IRD + 1, (IRD, 0), size, (conn.stag, at))
-            say_wrong(conn, bad, "rx_header_errors")
-            got, s = answers(conn, size)
-            assert s.ulpdu == terminate("1/2/2", bad), s.ulpdu.hex()
-            assert sum(got) < IRD * size, "nothing was outstanding any more"
-            conn.ended()
-            program.expect("DISCONNECTED")
+        for request, most in (ECHO, IRD), (enhanced(REQUEST, C, 1, IRD + 1, b"e"), 2 * IRD):
+            with slow_reader(request) as conn, Moves(rx_read_request=most, rx_header_errors=1):
+                assert conn.reply.ird in (None, IRD + 1)
+                at = conn.at - WINDOW
+                ask(conn, most, size, at)
+                assert select.select([conn.sock], [], [], 8 * SLOW)[0], "no answer begins"
+                bad = read_request(most + 1, (most, 0), size, (conn.stag, at))
+                say_wrong(conn, bad, "rx_header_errors")
+                got, s = answers(conn, size)
+                assert s.ulpdu == terminate("1/2/2", bad), s.ulpdu.hex()
+                assert sum(got) < most * size, "nothing was outstanding any more"
+                conn.ended()
+                program.expect("DISCONNECTED")
         # As many as the IRD, and as many again after these were answered, are no error.
         with slow_reader() as conn, Moves(rx_read_request=2 * IRD, tx_terminate=0):
             for turn in range(2):
@@ -78,7 +85,7 @@ def read_gone():
     """The source of a Read is deregistered while it is answered (RFC 5040 sections 4.8 and 7.1)"""
     size = WINDOW_SIZE
     with serving() as program:
-        with slow_reader(b"u") as conn, Moves(rx_access_errors=1, tx_terminate=1):
+        with slow_reader(frame(REQUEST, C, 1, b"u")) as conn, Moves(rx_access_errors=1, tx_terminate=1):
             ask(conn, IRD, size, conn.at)
             conn.say(conn.message(b"now"))
             program.expect("unregistered")

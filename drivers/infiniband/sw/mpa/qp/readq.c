@@ -14,7 +14,10 @@
  * rnic_readq_init() - allocate the queues
  * @rq:		the queues
  * @ord:	most outbound Reads at a time
- * @ird:	most inbound Reads at a time
+ * @ird:	inbound Reads that the peer was promised; the queue takes the next power of two of them
+ *
+ * siw rounds the number of Reads that it may have outstanding up to a power of two, so a queue of
+ * exactly @ird would end connections with it.
  *
  * Context: process.
  * Return: 0; -ENOMEM, and there is nothing to free.
@@ -31,7 +34,7 @@ int rnic_readq_init(struct rnic_readq *rq, u32 ord, u32 ird)
 		return -ENOMEM;
 	}
 	rq->ord = ord;
-	rq->ird = ird;
+	rq->ird = ird ? rq->in_mask + 1 : 0;
 	rq->out_head = RNIC_READ_FIRST;
 	rq->out_tail = RNIC_READ_FIRST;
 	rq->in_head = RNIC_READ_FIRST;

@@ -52,7 +52,7 @@ struct rnic_read_in {
  * @out:	outbound Reads
  * @in:		inbound Reads
  * @ord:	most outbound Reads at a time
- * @ird:	most inbound Reads at a time
+ * @ird:	most inbound Reads at a time, at least those promised
  * @out_mask:	size of @out less 1; the size is a power of two, because places are free running
  * @in_mask:	size of @in less 1
  * @out_head:	place of the oldest Read in @out
@@ -116,7 +116,7 @@ static inline void rnic_read_out_pop(struct rnic_readq *rq)
 	rq->out_head++;
 }
 
-/* Return: false if IRD Reads are outstanding. */
+/* Return: false if no more inbound Reads may be outstanding. */
 static inline bool rnic_read_in_push(struct rnic_readq *rq, const struct rnic_read_in *r)
 {
 	if (rnic_reads_in(rq) >= rq->ird)
