@@ -70,16 +70,16 @@ scenario siw_crc_theirs_b 90 "siw requires CRC, we in b do not" \
 scenario siw_crc_both_b 90 "siw and we, in b, require CRC" \
 	siw slow -- siw_crc siw-crc.ko b required
 
-# siw sends to us, and answers our Reads. The other direction is not tested here, but is whole, too.
+# We receive each message. What siw receives is not whole for a watcher, because the kernel's memcpy()
+# may store the last bytes first.
 scenario siw_watched 90 "siw and we: a message is whole when its last byte is seen" polls siw
 siw_watched() {
-	local ours
-	for ours in a b; do
-		with_siw siw-peer.ko "$ours"
-		new_port
-		run "watched_$ours" a "$BIN/verbs_probe" -p "$PORT" watched_write watched_read \
-			watched_send
-	done
+	with_siw siw-peer.ko b
+	new_port
+	run watched_b a "$BIN/verbs_probe" -p "$PORT" watched_write watched_send
+	with_siw siw-peer.ko a
+	new_port
+	run watched_a a "$BIN/verbs_probe" -p "$PORT" watched_read
 }
 
 # Also with siw at both ends, because the test expects what siw does.
