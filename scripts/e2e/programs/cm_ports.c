@@ -163,6 +163,57 @@ static void await_device(void)
 	pair_free(&p);
 }
 
+static void set_default(struct pair *p, int only)
+{
+	FILE *f;
+
+	enter(&p->b);
+	f = fopen("/proc/sys/net/ipv6/bindv6only", "w");
+	check(f && fprintf(f, "%d", only) > 0 && !fclose(f), "bindv6only: %m");
+}
+
+/* A server that gets connections of its family only, or not; with -1 it does not say. */
+static struct rdma_cm_id *make_family(struct pair *p, const char *address, int only)
+{
+	struct sockaddr_in6 at = make_address(address, probe_port());
+	struct rdma_cm_id *id;
+
+	enter(&p->b);
+	check(!rdma_create_id(p->b.events, &id, NULL, RDMA_PS_TCP), "create_id: %m");
+	check(only < 0 || !rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only,
+					   sizeof(only)), "set_option: %m");
+	check(!rdma_bind_addr(id, (void *)&at), "bind: %m");
+	return id;
+}
+
+/* What the program says counts, and net.ipv6.bindv6only if it says nothing. */
+static void families(void)
+{
+	struct rdma_cm_id *both, *v4;
+	struct pair p;
+	int i, only;
+
+	pair_init(&p, &defaults);
+	for (i = 0; i < 6; i++) {
+		only = i / 2 - 1;
+		printf("the program says %d, the default is %d\n", only, i & 1);
+		set_default(&p, i & 1);
+		both = make_family(&p, "::", only);
+		must_listen(&p, both);
+		if (only < 0 ? i & 1 : only) {
+			v4 = make_family(&p, "0.0.0.0", true);
+			must_listen(&p, v4);
+			reach(&p, v4);
+			destroy(v4);
+		} else {
+			reach(&p, both);
+		}
+		destroy(both);
+	}
+	set_default(&p, 0);
+	pair_free(&p);
+}
+
 /* Number of ports of b from which TCP and rdma_cm choose */
 #define RANGE		400
 
@@ -535,6 +586,7 @@ int main(int argc, char **argv)
 		{ "taken", taken },
 		{ "datagrams", datagrams },
 		{ "await_device", await_device },
+		{ "families", families },
 		{ "beside_connections", beside_connections },
 		{ "any_port", any_port },
 		{ "held", held },

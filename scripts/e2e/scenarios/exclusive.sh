@@ -111,6 +111,37 @@ link_exclusive() {
 	rping_pair n n "$A4" 1000
 }
 
+# have_listeners NAMESPACE NUMBER: as many listen on the port, counting one for each device
+have_listeners() {
+	[ "$(ip netns exec "$1" rdma resource show cm_id | grep -c "state LISTEN .*:$PORT ")" = "$2" ]
+}
+
+# As ports_late_device: rdma_cm adds the listeners of the namespace to a device that arrives there.
+# The programs need a device to begin. Nobody can listen on it, because its interface is elsewhere.
+scenario ports_exclusive 60 "two servers of one port, and then a device is moved to them" \
+	first newer
+ports_exclusive() {
+	spare_devices
+	rdma dev set mpax netns n
+	ip -n n link add d0 type dummy
+	ip -n n addr add "$A4/24" dev d0
+	ip -n n link set d0 up
+	ip -n n link set lo up
+	new_port
+	start one n ucmatose -P ib -p "$PORT"
+	wait_for 10 have_listeners n 1
+	start other n ucmatose -p "$PORT"
+	wait_for 10 have_listeners n 2
+	ip netns exec n rdma link add mpaz type "$TYPE" netdev d0
+	rdma dev set mpaz netns n
+	must_see n 'mpax mpaz'
+	wait_for 10 have_listeners n 4
+	run caller n ucmatose -P ib -s "$A4" -p "$PORT"
+	reap one
+	stop other
+	rping_pair n n "$A4" 1000
+}
+
 # Since 7.3 a name is unique in its namespace, before that it is unique in the machine.
 scenario names_exclusive 90 "names of devices in several namespaces: taken, free again, given back" \
 	first newer

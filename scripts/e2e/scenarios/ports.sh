@@ -44,6 +44,13 @@ ports_late_device() {
 scenarios ports 60 "a server gets the port of a TCP socket or not" cm_ports \
 	beside_connections:newer any_port:newer held:newer at_once:newer
 
+scenario ports_families 60 "an IPv6 wildcard gets IPv4 connections or not, as its program says" newer
+ports_families() {
+	dirty		# the program changes b's net.ipv6.bindv6only
+	new_port
+	run ports_families b "$BIN/cm_ports" -p "$PORT" families
+}
+
 cm_ports() {
 	dirty
 	new_port

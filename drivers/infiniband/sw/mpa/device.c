@@ -262,6 +262,16 @@ static void dealloc_driver(struct ib_device *ibdev)
 	WRITE_ONCE(dev->dead, true);
 }
 
+/* The clients of ib_core see the device next, in this task: see rnic_dev_is_enabled_here(). */
+static int note_enabler(struct ib_device *ibdev)
+{
+	struct rnic_dev *dev = rnic_dev(ibdev);
+
+	WRITE_ONCE(dev->enabler_start, current->start_time);
+	WRITE_ONCE(dev->enabler, current);
+	return 0;
+}
+
 static const struct ib_device_ops ib_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_SIW,
@@ -271,6 +281,7 @@ static const struct ib_device_ops ib_ops = {
 
 	.query_device = rnic_query_device,
 	.get_dev_fw_str = rnic_get_fw_str,
+	.enable_driver = note_enabler,
 	.dealloc_driver = dealloc_driver,
 	.query_port = rnic_port_query,
 	.query_gid = rnic_port_query_gid,
@@ -473,10 +484,9 @@ int rnic_dev_create(const char *name, struct net_device *ndev)
 		goto dealloc;
 	/* From here on other tasks may remove the device at any time. */
 	get_device(&dev->ibdev.dev);
-	WRITE_ONCE(dev->maker, current);
 	compat_name_is_users(&dev->ibdev);
 	ret = ib_register_device(&dev->ibdev, name, NULL);
-	WRITE_ONCE(dev->maker, NULL);
+	cmpxchg(&dev->enabler, current, NULL);	/* another task may move it already */
 	if (ret) {
 		put_device(&dev->ibdev.dev);
 		goto dealloc;

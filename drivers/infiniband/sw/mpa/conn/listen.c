@@ -431,8 +431,9 @@ static int choose_vrf(struct net_device *ndev, const struct sockaddr_storage *ad
  * the program's namespace, so it would not know connections of another one, and the port may be
  * in use there.
  *
- * While a device is being registered, rdma_cm adds its existing listeners to it. Ignore errors
- * then, because rdma_cm would drop the device for all programs if one port is in use.
+ * While a device is registered, or moves to another namespace, rdma_cm adds its existing listeners
+ * to it. Ignore errors then, because rdma_cm would drop the device for all programs if one port is
+ * in use.
  */
 static int start_listening(struct rnic_listener *l, struct net_device *ndev, int backlog)
 {
@@ -445,7 +446,7 @@ static int start_listening(struct rnic_listener *l, struct net_device *ndev, int
 	if (!ndev || !net_eq(dev_net(ndev), net) || !rnic_rdmacm_is_right(l->cm_id, l->dev))
 		return all ? 0 : -ENODEV;
 	ret = open_listener(l, net, choose_vrf(ndev, &l->cm_id->m_local_addr), backlog);
-	return all && rnic_dev_made_here(l->dev) ? 0 : ret;
+	return all && rnic_dev_is_enabled_here(l->dev) ? 0 : ret;
 }
 
 /**

@@ -103,7 +103,7 @@ static u8 find_source(const struct rnic_room *room, const struct sockaddr_storag
  * rnic_room_find_user() - find the count of a new listener's user
  * @dev:	device
  *
- * When a device is added, the administrator's task adds the listeners that programs have already.
+ * When a device is added or moved, the administrator's task adds the listeners that programs have already.
  * These count as those of one user, because they may be anybody's.
  *
  * Context: process.
@@ -111,7 +111,7 @@ static u8 find_source(const struct rnic_room *room, const struct sockaddr_storag
  */
 u32 *rnic_room_find_user(struct rnic_dev *dev)
 {
-	kuid_t user = rnic_dev_made_here(dev) ? INVALID_UID : rnic_user();
+	kuid_t user = rnic_dev_is_enabled_here(dev) ? INVALID_UID : rnic_user();
 	struct rnic_room *room = &dev->cm.room;
 
 	if (uid_eq(user, GLOBAL_ROOT_UID))

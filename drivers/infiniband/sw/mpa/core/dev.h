@@ -149,7 +149,9 @@ struct rnic_cm_dev {
  * @node:	entry in the list of all devices, which has a reference to the struct
  *		(not the registration) until the device is reaped
  * @dead:	unregistered, only the struct is left
- * @maker:	the task that is registering it, else NULL
+ * @enabler:	the task that adds it to the clients of ib_core, while it registers the device and
+ *		from a move to another namespace on; else NULL
+ * @enabler_start: when that task started, because a later task may have the same address
  * @unregister:	work that unregisters it when @ndev goes, with a reference to the struct
  * @ndev:	the network device, NULL after it or this device is gone; read under RCU,
  *		changed under RTNL
@@ -176,7 +178,8 @@ struct rnic_dev {
 	struct ib_device ibdev;
 	struct list_head node;
 	bool dead;
-	struct task_struct *maker;
+	struct task_struct *enabler;
+	u64 enabler_start;
 	struct work_struct unregister;
 	struct net_device __rcu *ndev;
 	netdevice_tracker ndev_tracker;
@@ -210,15 +213,18 @@ static inline struct rnic_dev *rnic_dev(const struct ib_device *ibdev)
 }
 
 /**
- * rnic_dev_made_here() - test for the task that registers the device
+ * rnic_dev_is_enabled_here() - test for the task that adds the device to the clients of ib_core
  * @dev:	the device
  *
  * Context: process.
- * Return: true within ib_register_device(), where the clients of ib_core first see the device.
+ * Return: true within ib_register_device() and while the device moves to another namespace, where
+ * rdma_cm adds its existing listeners to the device. A task that moved the device gets true
+ * afterwards, too, because ib_core does not say when the move is over.
  */
-static inline bool rnic_dev_made_here(const struct rnic_dev *dev)
+static inline bool rnic_dev_is_enabled_here(const struct rnic_dev *dev)
 {
-	return READ_ONCE(dev->maker) == current;
+	return READ_ONCE(dev->enabler) == current &&
+	       READ_ONCE(dev->enabler_start) == current->start_time;
 }
 
 /**

@@ -5,7 +5,6 @@
 #include <linux/memcontrol.h>
 #include <linux/net.h>
 #include <net/inet_sock.h>
-#include <net/ipv6.h>
 #include <net/sock.h>
 
 #include "tcp/lockclass.h"
@@ -70,8 +69,9 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 	ret = rnic_sock_create(s, net, vrf, local->ss_family, tos);
 	if (ret)
 		return ret;
-	if (v6only && local->ss_family == AF_INET6)
-		ip6_sock_set_v6only(s->sock->sk);
+	/* Either way, because net.ipv6.bindv6only is the default of a new socket. */
+	if (local->ss_family == AF_INET6)
+		s->sock->sk->sk_ipv6only = v6only;
 	rnic_sock_hook(s, ignore_event);
 	ret = rnic_sock_bind(s, local);
 	if (ret == -EADDRINUSE)
