@@ -3,7 +3,7 @@
 # fresh.sh SUITE: tests the promises of README on a new and minimal system of that release of
 # Debian (bookworm, trixie): debootstrap makes it below build/, this tree's last commit is
 # cloned into it, and the commands under "Try it" are typed there. "make check" is
-# cut short, to the unit tests and two scenarios. Systems that are not Debian come last.
+# cut short, to the unit tests, lint and two scenarios. Systems that are not Debian come last.
 #
 # Prints TAP, and writes the output of the commands to build/fresh/SUITE.log. The system, of 3 GB,
 # is removed if all went well. The packages (700 MB) come from the archives that this machine's
@@ -99,6 +99,7 @@ type_commands() {
 		case $line in
 		'make check'*)
 			attempt "make unit" inside make unit &&
+				attempt "make lint" inside make lint &&
 				attempt "make e2e" scenarios || return
 			;;
 		*) attempt "$line" inside bash -euc "$line" || return ;;
