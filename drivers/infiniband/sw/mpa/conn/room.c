@@ -103,8 +103,8 @@ static u8 find_source(const struct rnic_room *room, const struct sockaddr_storag
  * rnic_room_find_user() - find the count of a new listener's user
  * @dev:	device
  *
- * When a device is added or moved, the administrator's task adds the listeners that programs have already.
- * These count as those of one user, because they may be anybody's.
+ * When a device is added or moved, the administrator's task adds the listeners that programs have
+ * already. These count as those of one user, because they may be anybody's.
  *
  * Context: process.
  * Return: the element of struct rnic_room.asked_of, or NULL for root and for kernel consumers.

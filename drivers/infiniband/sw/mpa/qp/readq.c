@@ -14,7 +14,7 @@
  * rnic_readq_init() - allocate the queues
  * @rq:		the queues
  * @ord:	most outbound Reads at a time
- * @ird:	inbound Reads that the peer was promised; the queue takes the next power of two of them
+ * @ird:	inbound Reads promised to the peer; the queue takes the next power of two of them
  *
  * siw rounds the number of Reads that it may have outstanding up to a power of two, so a queue of
  * exactly @ird would end connections with it.
