@@ -37,15 +37,19 @@ static inline void compat_sock_pin_net(struct sock *sk, struct net *net)
 #endif
 
 /*
- * Let TCP copy to the socket's page fragment. The task's fragment may be in use if memory
+ * Let TCP copy to the task's page fragment, or to the socket's. The task's may be in use if memory
  * writeback calls the driver. The flag exists since 6.2, and in stable 6.1. Without it TCP decides
- * by sk_allocation, and GFP_NOIO there has the same effect.
+ * by sk_allocation, and GFP_NOIO there means the socket's. Return: the previous setting.
  */
-static inline void compat_sock_own_frag(struct sock *sk)
+static inline bool compat_sock_use_task_frag(struct sock *sk, bool use)
 {
+	bool was = false;
+
 #ifdef COMPAT_HAS_sk_use_task_frag
-	sk->sk_use_task_frag = false;
+	was = sk->sk_use_task_frag;
+	sk->sk_use_task_frag = use;
 #endif
+	return was;
 }
 
 /* Send bytes of a page, which TCP copies. Return: bytes taken, or a negative errno. */

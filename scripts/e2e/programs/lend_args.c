@@ -292,6 +292,7 @@ static void bad_socket(void)
 	lent_free(&l);
 	script_open(&l);
 	wants(ulp_errno(l.a, MPA_ULP), EEXIST);
+	check(accept(l.a, NULL, NULL) < 0 && errno == EINVAL, "accept: %m");
 	still_plain(&l);
 	shutdown(l.a, SHUT_WR);
 	check(start_mpa(&l.p.a, l.a, MPA_INITIATOR, "") && errno == ENOTCONN, "MPA_START: %m");
@@ -371,6 +372,7 @@ static void busy(void)
 	check(shutdown(l.a, SHUT_RDWR) && errno == EBUSY, "shutdown: %m");
 	check(connect(l.a, &none, sizeof(none)) && errno == EBUSY, "connect: %m");
 	check(listen(l.a, 1), "listen");
+	check(accept(l.a, NULL, NULL) < 0 && errno == EINVAL, "accept: %m");
 	check(getsockopt(l.a, IPPROTO_TCP, TCP_ZEROCOPY_RECEIVE, &zc, &len) && errno == EBUSY,
 	      "TCP_ZEROCOPY_RECEIVE: %m");
 	check(setsockopt(l.a, IPPROTO_IPV6, IPV6_ADDRFORM, &val, sizeof(val)), "IPV6_ADDRFORM");
@@ -410,6 +412,7 @@ static const struct option {
 	{ IPPROTO_TCP, TCP_NODELAY, 0 },
 	{ IPPROTO_TCP, TCP_NOTSENT_LOWAT, 12345 },
 	{ IPPROTO_TCP, TCP_CORK, 1 },
+	{ IPPROTO_TCP, TCP_WINDOW_CLAMP, 12000 },
 };
 
 static void get_options(int fd, int *values)

@@ -10,7 +10,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <linux/filter.h>
 #include <linux/userfaultfd.h>
@@ -170,8 +173,58 @@ static void locked_worker(void)
 	script_free(&l);
 }
 
+static void *set_addrform(void *ctx)
+{
+	struct holder *h = ctx;
+
+	check(setsockopt(h->fd, IPPROTO_IPV6, IPV6_ADDRFORM, h->page, sizeof(int)) &&
+	      errno == EADDRNOTAVAIL, "IPV6_ADDRFORM: %m");
+	return NULL;
+}
+
+/*
+ * A task is in IPV6_ADDRFORM, and has not read the value, when the socket gets the protocol: see
+ * addrform.
+ */
+static void addrform_before(void)
+{
+	static const int form = AF_INET;
+	struct pollfd pfd = { .events = POLLIN };
+	struct uffdio_copy copy = { .len = PAGE };
+	struct holder h;
+	struct lent l;
+	void *page;
+
+	probe_server("::ffff:10.77.0.2", 0);
+	tcp_connect(&l);
+	make_device(&l, &l.p.a);
+	h.fd = l.a;
+	make_missing_page(&h);
+	check(!pthread_create(&h.thread, NULL, set_addrform, &h), "thread");
+	pfd.fd = h.faults;
+	check(poll(&pfd, 1, WAIT_MS) == 1 && pfd.revents == POLLIN, "no fault, events %x",
+	      pfd.revents);
+	set_ulp(l.a);
+	begin_state(&l, MPA_STREAM_ESTABLISHED);
+	play_state(&l, MPA_STREAM_ESTABLISHED);
+	wait_for(l.a, MPA_STREAM_ESTABLISHED);
+	page = calloc(1, PAGE);
+	check(page, "no memory");
+	memcpy(page, &form, sizeof(form));
+	copy.dst = (uintptr_t)h.page;
+	copy.src = (uintptr_t)page;
+	check(!ioctl(h.faults, UFFDIO_COPY, &copy), "UFFDIO_COPY: %m");
+	check(!pthread_join(h.thread, NULL), "join");
+	is_refused(l.a);
+	script_free(&l);
+	close(h.faults);
+	munmap(h.page, PAGE);
+	free(page);
+}
+
 const struct test lend_lock_tests[] = {
 	{ "locked_startup", locked_startup },
 	{ "locked_worker", locked_worker },
+	{ "addrform_before", addrform_before },
 	{ NULL, NULL },
 };

@@ -111,6 +111,33 @@ link_exclusive() {
 	rping_pair n n "$A4" 1000
 }
 
+# A device that moves gets no events of its interface, and has to look for itself afterwards. The pause
+# finds the moment: it gets longer each time.
+scenario events_exclusive 90 "a link goes down while its device moves: that it comes up is told" \
+	first newer
+events_exclusive() {
+	local i
+	exclusive
+	ip netns attach first $$
+	ip netns add n
+	ip link add d0 type dummy
+	ip link set d0 up
+	link_add mpax first d0
+	for i in {0..9}; do
+		rdma dev set mpax netns n &
+		sleep "0.0$i"
+		ip link set d0 down
+		wait $!
+		start watch n ibv_asyncwatch -d mpax
+		wait_for 10 grep -q 'async event FD' "$WORK/watch.log"
+		ip link set d0 up
+		wait_for 10 grep -q 'PORT_ACTIVE\|port active' "$WORK/watch.log"
+		stop watch
+		ip netns exec n rdma dev set mpax netns first
+	done
+	ip link del d0
+}
+
 # have_listeners NAMESPACE NUMBER: as many listen on the port, counting one for each device
 have_listeners() {
 	[ "$(ip netns exec "$1" rdma resource show cm_id | grep -c "state LISTEN .*:$PORT ")" = "$2" ]

@@ -70,12 +70,14 @@ static bool has_twin(const struct rnic_dev *dev)
  * rnic_dev_address_event() - update the GID after a change of the MAC
  * @dev:	the device, registered; the caller has a reference
  *
- * The new GID differs from those of our other devices.
+ * The new GID differs from those of our other devices. ib_core is told only if there is a new one,
+ * because the device is without a GID for a moment then, and rdma_cm does not find it.
  *
  * Context: process, RTNL held.
  */
 void rnic_dev_address_event(struct rnic_dev *dev)
 {
+	union ib_gid old = dev->gid;
 	u32 salt = 0;
 
 	if (!rnic_port_take_gid(dev))
@@ -84,7 +86,8 @@ void rnic_dev_address_event(struct rnic_dev *dev)
 	while (has_twin(dev) && rnic_port_set_apart(dev, ++salt))
 		;
 	mutex_unlock(&devs_lock);
-	rnic_port_tell_gid(dev);
+	if (memcmp(&old, &dev->gid, sizeof(old)))
+		rnic_port_tell_gid(dev);
 }
 
 /**
@@ -228,6 +231,7 @@ static void remove_devs(bool any)
 		ib_unregister_device(&dev->ibdev);
 		rnic_cm_dev_release(dev);
 		flush_work(&dev->unregister);
+		flush_work(&dev->catch_up);
 		put_device(&dev->ibdev.dev);
 	}
 }
@@ -262,13 +266,70 @@ static void dealloc_driver(struct ib_device *ibdev)
 	WRITE_ONCE(dev->dead, true);
 }
 
-/* The clients of ib_core see the device next, in this task: see rnic_dev_is_enabled_here(). */
-static int note_enabler(struct ib_device *ibdev)
+static ssize_t hca_type_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "rdma_mpa\n");
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t board_id_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "software\n");
+}
+static DEVICE_ATTR_RO(board_id);
+
+/*
+ * The names of a card's model and board. Of monitoring programs, older ones report no RDMA device
+ * of a host if one is without them.
+ */
+static struct attribute *identity_attrs[] = {
+	&dev_attr_hca_type.attr,
+	&dev_attr_board_id.attr,
+	NULL
+};
+
+static const struct attribute_group identity_group = {
+	.attrs = identity_attrs,
+};
+
+/*
+ * The work that applies the network device's events that were lost, because nobody gets a reference
+ * to a device that is not registered yet, or moves to another namespace.
+ *
+ * Add the files of the identity here, because ib_device_ops takes one group, which is that of the
+ * settings. Their folder exists while ib_device_try_get() holds the device, and takes them along.
+ */
+static void catch_up(struct work_struct *work)
+{
+	struct rnic_dev *dev = container_of(work, struct rnic_dev, catch_up);
+
+	rtnl_lock();
+	if (ib_device_try_get(&dev->ibdev)) {
+		if (!dev->identified)
+			dev->identified = !sysfs_create_group(&dev->ibdev.dev.kobj,
+							      &identity_group);
+		rnic_port_rename_event(dev);
+		rnic_dev_address_event(dev);
+		rnic_port_link_catch_up(dev);
+		ib_device_put(&dev->ibdev);
+	}
+	rtnl_unlock();
+	put_device(&dev->ibdev.dev);
+}
+
+/*
+ * ib_core enables the device: references to it can be had, and its clients see it next, in this
+ * task (rnic_dev_is_enabled_here()).
+ */
+static int enable_driver(struct ib_device *ibdev)
 {
 	struct rnic_dev *dev = rnic_dev(ibdev);
 
 	WRITE_ONCE(dev->enabler_start, current->start_time);
 	WRITE_ONCE(dev->enabler, current);
+	get_device(&ibdev->dev);
+	if (!queue_work(system_long_wq, &dev->catch_up))
+		put_device(&ibdev->dev);
 	return 0;
 }
 
@@ -281,7 +342,7 @@ static const struct ib_device_ops ib_ops = {
 
 	.query_device = rnic_query_device,
 	.get_dev_fw_str = rnic_get_fw_str,
-	.enable_driver = note_enabler,
+	.enable_driver = enable_driver,
 	.dealloc_driver = dealloc_driver,
 	.query_port = rnic_port_query,
 	.query_gid = rnic_port_query_gid,
@@ -361,6 +422,7 @@ static struct rnic_dev *alloc_dev(void)
 	rnic_cm_dev_init(dev);
 	INIT_LIST_HEAD(&dev->node);
 	INIT_WORK(&dev->unregister, unregister_dev);
+	INIT_WORK(&dev->catch_up, catch_up);
 	ibdev->node_type = RDMA_NODE_RNIC;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_possible_cpus();
@@ -396,6 +458,8 @@ static int enlist_dev(struct rnic_dev *dev, struct net_device *ndev)
 	int ret = -EEXIST;
 
 	rtnl_lock();
+	/* Before devs_lock, because this takes the lock of the network device. */
+	rnic_port_take_speed(dev, ndev);
 	mutex_lock(&devs_lock);
 	if (!find_dev(ndev))
 		ret = attach_netdev(dev, ndev);
@@ -408,55 +472,20 @@ static int enlist_dev(struct rnic_dev *dev, struct net_device *ndev)
 	return ret;
 }
 
-static ssize_t hca_type_show(struct device *device, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "rdma_mpa\n");
-}
-static DEVICE_ATTR_RO(hca_type);
-
-static ssize_t board_id_show(struct device *device, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "software\n");
-}
-static DEVICE_ATTR_RO(board_id);
-
 /*
- * The names of a card's model and board. Of monitoring programs, older ones report no RDMA device
- * of a host if one is without them.
- */
-static struct attribute *identity_attrs[] = {
-	&dev_attr_hca_type.attr,
-	&dev_attr_board_id.attr,
-	NULL
-};
-
-static const struct attribute_group identity_group = {
-	.attrs = identity_attrs,
-};
-
-/*
- * Apply the network device's events that came before registration. RTNL makes sure that either
- * rnic_dev_forget_netdev() finds the device registered, or this finds it detached.
- *
- * Add the files of the identity here, because ib_device_ops takes one group, which is that of the
- * settings. Their folder exists while ib_device_try_get() holds the device, and takes them along.
+ * RTNL makes sure that either rnic_dev_forget_netdev() finds the device registered, or this finds it
+ * detached.
  */
 static int finish_registration(struct rnic_dev *dev)
 {
 	int ret = 0;
 
+	flush_work(&dev->catch_up);
 	rtnl_lock();
 	mutex_lock(&devs_lock);
 	if (!rcu_access_pointer(dev->ndev))
 		ret = -ENODEV;
 	mutex_unlock(&devs_lock);
-	if (!ret && ib_device_try_get(&dev->ibdev)) {
-		ret = sysfs_create_group(&dev->ibdev.dev.kobj, &identity_group);
-		rnic_port_rename_event(dev);
-		rnic_dev_address_event(dev);
-		rnic_port_link_catch_up(dev);
-		ib_device_put(&dev->ibdev);
-	}
 	rtnl_unlock();
 	return ret;
 }

@@ -20,6 +20,7 @@ void rnic_dev_address_event(struct rnic_dev *dev);
 void rnic_dev_forget_netdev(const struct net_device *ndev);
 
 /* port.c */
+void rnic_port_take_speed(struct rnic_dev *dev, struct net_device *ndev);
 int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev);
 void rnic_port_set_guid(struct rnic_dev *dev);
 bool rnic_port_set_apart(struct rnic_dev *dev, u32 salt);

@@ -50,8 +50,8 @@ static const struct {
 typedef int (*link_ksettings_fn)(struct net_device *ndev, struct ethtool_link_ksettings *ks);
 
 /*
- * Virtual devices report no speed; assume 10 Gb/s. The caller holds RTNL, and the network
- * device's own lock if @get needs it.
+ * Virtual devices report no speed; assume 10 Gb/s. The caller holds RTNL, and the network device's
+ * own lock if @get needs it.
  */
 static void refresh_speed(struct rnic_dev *dev, struct net_device *ndev, link_ksettings_fn get)
 {
@@ -66,6 +66,18 @@ static void refresh_speed(struct rnic_dev *dev, struct net_device *ndev, link_ks
 		i++;
 	WRITE_ONCE(dev->speed, speeds[i].speed);
 	WRITE_ONCE(dev->width, speeds[i].width);
+}
+
+/**
+ * rnic_port_take_speed() - set the speed of a new device
+ * @dev:	the device
+ * @ndev:	its network device, not attached yet
+ *
+ * Context: process, RTNL held, the network device's own lock not held.
+ */
+void rnic_port_take_speed(struct rnic_dev *dev, struct net_device *ndev)
+{
+	refresh_speed(dev, ndev, __ethtool_get_link_ksettings);
 }
 
 /* A running loopback is active without a carrier. Tunnels have a carrier while they run. */
@@ -173,7 +185,6 @@ int rnic_port_attach(struct rnic_dev *dev, struct net_device *ndev)
 	copy_gid(dev, ndev);
 	rnic_port_set_guid(dev);
 	strscpy(dev->ibdev.iw_ifname, ndev->name, IFNAMSIZ);
-	refresh_speed(dev, ndev, __ethtool_get_link_ksettings);
 	dev->port_state = get_port_state(ndev);
 	rcu_assign_pointer(dev->ndev, ndev);
 	return 0;

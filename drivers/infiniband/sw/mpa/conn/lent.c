@@ -197,10 +197,10 @@ unlock:
  * @pd:		Private Data
  * @pd_len:	bytes of it
  *
- * The program has the connection again when this returns.
+ * The program has the connection again when this returns 0.
  *
  * Context: process.
- * Return: 0, or -errno: see rnic_lent_accept().
+ * Return: 0; -errno of the send, and the connection ends; or see rnic_lent_accept().
  */
 int rnic_lent_reject(struct rnic_ep *ep, const void *pd, u16 pd_len)
 {
@@ -213,6 +213,8 @@ int rnic_lent_reject(struct rnic_ep *ep, const void *pd, u16 pd_len)
 	ret = rnic_ep_set_pd(ep, &ep->rep, pd, pd_len);
 	if (!ret)
 		ret = rnic_startup(ep, MPA_ON_REJECT, 0);
+	if (!ret && !ep->stays)
+		ret = ep->status;
 unlock:
 	rnic_ep_unlock(ep, noio);
 	return ret;

@@ -108,15 +108,22 @@ static int do_reply(struct rnic_ep *ep, int status)
  */
 static int do_reject(struct rnic_ep *ep, int status)
 {
+	int ret;
+
 	ep->own.ird = RNIC_MAX_RD_ATOM;
 	ep->own.ord = 0;
 	mpa_respond(&ep->rep, &ep->agreed, &ep->req, &ep->own, true, status ? 0 : ep->pd_len);
-	ep->conn.graceful = !rnic_frame_send(ep, &ep->rep, ep->pd);
+	ret = rnic_frame_send(ep, &ep->rep, ep->pd);
+	ep->conn.graceful = !ret;
 	ep->conn.last_words = true;
-	if (rnic_sock_is_foreign(&ep->conn.s))
-		ep->stays = ep->conn.graceful;
-	else
+	if (!rnic_sock_is_foreign(&ep->conn.s)) {
 		rnic_room_rejected(ep);
+		return 0;
+	}
+	ep->stays = !ret;
+	/* TCP did not take the consumer's own reject. */
+	if (ret && !status)
+		ep->status = ret;
 	return 0;
 }
 
@@ -361,16 +368,16 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
 	lockdep_assert_held(&ep->lock);
 	if (!step)
 		return -EINVAL;
+	if (ep->state < MPA_OPERATING)
+		ep->status = status;
 	ret = carry_out_actions(ep, step->actions, status);
 	if (ret) {
 		ep->fault = WIRE_MPA_LOCAL;
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 		return ret;
 	}
-	if (ep->state < MPA_OPERATING) {
+	if (ep->state < MPA_OPERATING)
 		count_event(ep, event);
-		ep->status = status;
-	}
 	/* A lent connection is not closed after a reject (NEG-24, NEG-28). */
 	next = step->next == MPA_LINGER && ep->stays ? MPA_DONE : step->next;
 	trace_rnic_state(&ep->dev->ibdev, ep->conn.qp ? &ep->conn.qp->ibqp : NULL,

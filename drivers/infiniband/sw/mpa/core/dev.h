@@ -153,6 +153,8 @@ struct rnic_cm_dev {
  *		from a move to another namespace on; else NULL
  * @enabler_start: when that task started, because a later task may have the same address
  * @unregister:	work that unregisters it when @ndev goes, with a reference to the struct
+ * @catch_up:	work that applies lost events of @ndev, with a reference to the struct
+ * @identified:	the files of the identity are in /sys; under RTNL
  * @ndev:	the network device, NULL after it or this device is gone; read under RCU,
  *		changed under RTNL
  * @ndev_tracker: our reference to @ndev
@@ -181,6 +183,8 @@ struct rnic_dev {
 	struct task_struct *enabler;
 	u64 enabler_start;
 	struct work_struct unregister;
+	struct work_struct catch_up;
+	bool identified;
 	struct net_device __rcu *ndev;
 	netdevice_tracker ndev_tracker;
 	struct net *net;

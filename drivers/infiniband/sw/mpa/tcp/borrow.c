@@ -13,6 +13,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include <compat/tcp.h>
 #include "tcp/ulp.h"
 
 /* The program's options are under the socket lock. */
@@ -22,7 +23,9 @@ static void replace_options(struct rnic_sock *s)
 
 	lock_sock(sk);
 	s->was.allocation = sk->sk_allocation;
+	s->was.task_frag = compat_sock_use_task_frag(sk, false);
 	s->was.rcvbuf = sk->sk_rcvbuf;
+	s->was.window_clamp = tcp_sk(sk)->window_clamp;
 	s->was.rcvlowat = sk->sk_rcvlowat;
 	s->was.notsent_lowat = tcp_sk(sk)->notsent_lowat;
 	s->was.nonagle = tcp_sk(sk)->nonagle;
@@ -46,8 +49,11 @@ static void restore_options(struct rnic_sock *s)
 
 	lock_sock(sk);
 	sk->sk_allocation = s->was.allocation;
-	if (sk->sk_rcvbuf == RNIC_RCVBUF_MIN)
+	compat_sock_use_task_frag(sk, s->was.task_frag);
+	if (sk->sk_rcvbuf == RNIC_RCVBUF_MIN && s->was.rcvbuf < RNIC_RCVBUF_MIN) {
 		WRITE_ONCE(sk->sk_rcvbuf, s->was.rcvbuf);
+		WRITE_ONCE(tcp_sk(sk)->window_clamp, s->was.window_clamp);
+	}
 	WRITE_ONCE(sk->sk_rcvlowat, s->was.rcvlowat);
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, s->was.notsent_lowat);
 	tcp_sk(sk)->nonagle = s->was.nonagle;
@@ -77,6 +83,8 @@ int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn
 	__module_get(u->ops->owner);
 	sock->ops = u->ops;
 	sock->state = SS_CONNECTED;
+	/* The program's user, also if the call is of another task. sk_set_socket() copies it. */
+	SOCK_INODE(sock)->i_uid = SOCK_INODE(sk->sk_socket)->i_uid;
 	sock_hold(sk);
 	sock->sk = sk;
 	s->sock = sock;
@@ -84,8 +92,7 @@ int rnic_sock_borrow(struct rnic_sock *s, struct rnic_ulp *u, rnic_sock_event_fn
 	replace_options(s);
 	if (!sk_stream_is_writeable(sk))
 		return -EAGAIN;
-	rnic_sock_hook(s, event);
-	return 0;
+	return rnic_sock_hook(s, event);
 }
 
 /**

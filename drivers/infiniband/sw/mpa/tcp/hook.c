@@ -69,12 +69,19 @@ static void report_state(struct sock *sk)
  * @event:	called for each event from now on; earlier events are lost
  *
  * Context: process.
+ * Return: 0, or -EBUSY if the kernel's KCM or BPF has the socket, which are faster on a program's.
  */
-void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event)
+int rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event)
 {
 	struct sock *sk = s->sock->sk;
+	const void *other;
 
 	write_lock_bh(&sk->sk_callback_lock);
+	other = __locked_read_sk_user_data_with_flags(sk, 0);
+	if (other && other != s) {
+		write_unlock_bh(&sk->sk_callback_lock);
+		return -EBUSY;
+	}
 	s->event = event;
 	if (sk->sk_data_ready != report_data) {
 		s->data_ready = sk->sk_data_ready;
@@ -88,6 +95,7 @@ void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event)
 	sk->sk_error_report = report_state;
 	__rcu_assign_sk_user_data_with_flags(sk, s, SK_USER_DATA_NOCOPY);
 	write_unlock_bh(&sk->sk_callback_lock);
+	return 0;
 }
 
 /**

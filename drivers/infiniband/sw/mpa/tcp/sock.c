@@ -40,7 +40,7 @@
 void rnic_sock_tune(struct sock *sk)
 {
 	sk->sk_allocation = GFP_NOIO;
-	compat_sock_own_frag(sk);
+	compat_sock_use_task_frag(sk, false);
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, UNSENT_MAX);
 	tcp_sock_set_nodelay(sk);
 }

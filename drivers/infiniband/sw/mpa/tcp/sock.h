@@ -75,7 +75,9 @@ struct rnic_sock {
 	enum rnic_sock_owner owner;
 	struct {
 		gfp_t allocation;
+		bool task_frag;
 		int rcvbuf;
+		u32 window_clamp;
 		int rcvlowat;
 		u32 notsent_lowat;
 		u8 nonagle;
@@ -116,7 +118,7 @@ int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
 void rnic_sock_charge(struct rnic_sock *s);
 
 /* hook.c */
-void rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);
+int rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event);
 void rnic_sock_redirect(struct rnic_sock *s, rnic_sock_event_fn event);
 void rnic_sock_unhook(struct rnic_sock *s);
 bool rnic_sock_in_sockmap(const struct sock *sk);

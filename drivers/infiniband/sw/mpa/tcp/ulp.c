@@ -148,14 +148,21 @@ static void drop_ulp(struct sock *sk)
 /*
  * The program's last descriptor is closed. The driver may have closed the connection by the time
  * that it is asked to keep it. The caller drops the reference of our functions.
+ *
+ * accept(2) gives a new struct socket the functions of the listening one, and releases it without a
+ * struct sock when TCP refuses, as it does on a connection.
  */
 static int release_socket(struct socket *sock)
 {
-	struct rnic_ulp *u = get_ulp(sock);
-	const struct proto_ops *ops = u->ops;
+	const struct proto_ops *ops;
 	struct sock *sk = sock->sk;
+	struct rnic_ulp *u;
 	int ret = 0;
 
+	if (!sk)
+		return 0;
+	u = get_ulp(sock);
+	ops = u->ops;
 	sock_hold(sk);
 	if (user->close(u)) {
 		sock->sk = NULL;
@@ -211,6 +218,9 @@ static const struct proto_ops *get_functions(const struct proto_ops *base)
 /*
  * A sockmap replaces sk_prot, and does not restore it if there is a protocol by then. TCP lets no
  * socket with a protocol into a sockmap.
+ *
+ * IPV6_ADDRFORM replaces our functions. set_option() refuses it, but a task may be in the call
+ * already. TCP refuses it, under the socket lock, for a socket without IPv4 in future.
  */
 static int init_ulp(struct sock *sk)
 {
@@ -236,6 +246,7 @@ static int init_ulp(struct sock *sk)
 		kfree(u);
 		return ret;
 	}
+	sk->sk_ipv6only = true;
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, u);
 	__module_get(THIS_MODULE);
 	/* Store the pointer before our functions, which read it. Pairs with get_ulp(). */
