@@ -41,7 +41,11 @@ exclusive() {
 }
 
 shared() {
+	local name
 	pair down
+	for name in d0 spare_x spare_y; do
+		ip link del "$name" 2>/dev/null || :
+	done
 	ip netns del n 2>/dev/null || :
 	ip netns del m 2>/dev/null || :
 	ip netns del first 2>/dev/null || :
@@ -135,7 +139,6 @@ events_exclusive() {
 		stop watch
 		ip netns exec n rdma dev set mpax netns first
 	done
-	ip link del d0
 }
 
 # have_listeners NAMESPACE NUMBER: as many listen on the port, counting one for each device
