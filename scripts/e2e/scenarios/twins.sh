@@ -46,6 +46,17 @@ twins_one_mac() {
 	all_moved mpa3 rx_write
 }
 
+# Kernel consumers find their part of a device by the node GUID alone.
+scenario twins_rxe 40 "rxe on the same interface has another node GUID" newer
+twins_rxe() {
+	dirty
+	modprobe rdma_rxe
+	link_add rxe9 a va rxe
+	all_differ /sys/class/infiniband/{mpa0,rxe9}/node_guid
+	link_delete rxe9
+	rmmod rdma_rxe
+}
+
 # The MAC of vd changes to that of the other interface.
 scenario twins_later 40 "a device takes the MAC of another one" slow
 twins_later() {

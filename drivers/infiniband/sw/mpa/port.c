@@ -143,7 +143,8 @@ static void copy_gid(struct rnic_dev *dev, const struct net_device *ndev)
  * rnic_port_set_guid() - derive the node GUID from the GID
  * @dev:	the device, not registered yet
  *
- * The GUID is the EUI-64 of the MAC, or the tag.
+ * The GUID is made from the MAC, or is the tag. It is not the EUI-64, which other drivers take for a
+ * device on the same interface, because NVMe and iSER find their device by the GUID alone.
  *
  * Context: process, RTNL held.
  */
@@ -158,8 +159,8 @@ void rnic_port_set_guid(struct rnic_dev *dev)
 	}
 	memcpy(guid, mac, 3);
 	guid[0] ^= 0x02;
-	guid[3] = 0xff;
-	guid[4] = 0xfe;
+	guid[3] = 'm';
+	guid[4] = 'p';
 	memcpy(guid + 5, mac + 3, 3);
 }
 

@@ -101,7 +101,8 @@ void rnic_ep_unpublish(struct rnic_ep *ep)
 
 /**
  * rnic_ep_drop_frame() - free the frame buffer
- * @ep:	endpoint in Full Operation, @lock held; iw_cm has a copy of the peer's Private Data
+ * @ep:	endpoint in Full Operation, @lock held; iw_cm has a copy of the peer's Private Data, if
+ *	there was some
  *
  * Context: process.
  */

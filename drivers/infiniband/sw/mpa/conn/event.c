@@ -57,6 +57,18 @@ static bool is_address_in_place(struct rnic_ep *ep, const struct sockaddr_storag
 }
 
 /*
+ * Set the peer's Private Data, if there is some. iw_cm copies it only then, and kernel consumers
+ * look at the pointer alone.
+ */
+static void set_private_data(struct rnic_ep *ep, const struct mpa_frame *f, struct iw_cm_event *ev)
+{
+	if (!f->pd_len)
+		return;
+	ev->private_data = (void *)ep->peer_pd;
+	ev->private_data_len = f->pd_len;
+}
+
+/*
  * Report CONNECT_REQUEST of a published endpoint. @ep->peer_pd has at most 255 bytes.
  *
  * Return: 0; -EADDRNOTAVAIL if the address has moved; -errno of iw_cm.
@@ -67,14 +79,13 @@ static int report_request(struct rnic_ep *ep)
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
 		.provider_data = (void *)(unsigned long)ep->id,
-		.private_data = (void *)ep->peer_pd,
-		.private_data_len = ep->req.pd_len,
 		.ird = RNIC_MAX_RD_ATOM,
 		.ord = RNIC_MAX_RD_ATOM,
 	};
 	int ret;
 
 	lockdep_assert_held(&ep->lock);
+	set_private_data(ep, &ep->req, &ev);
 	if (ep->req.enhanced) {
 		ev.ird = convert_depth(ep->req.ird);
 		ev.ord = convert_depth(ep->req.ord);
@@ -120,10 +131,8 @@ static void report_reply(struct rnic_ep *ep, int status)
 	lockdep_assert_held(&ep->lock);
 	if (!ep->cm_id)
 		return;
-	if (rep->rev) {
-		ev.private_data = (void *)ep->peer_pd;
-		ev.private_data_len = rep->pd_len;
-	}
+	if (rep->rev)
+		set_private_data(ep, rep, &ev);
 	if (rep->enhanced) {
 		ev.ird = convert_depth(rep->ord);
 		ev.ord = convert_depth(rep->ird);
@@ -131,6 +140,7 @@ static void report_reply(struct rnic_ep *ep, int status)
 	set_addrs(ep, &ev);
 	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
 		/* iw_cm has no memory for the Private Data: report without it. */
+		ev.private_data = NULL;
 		ev.private_data_len = 0;
 		ep->cm_id->event_handler(ep->cm_id, &ev);
 	}
