@@ -413,6 +413,7 @@ static const struct {
 	{ "blocks", probe_blocks },
 	{ "late", probe_late },
 	{ "undrained", probe_undrained },
+	{ "full", probe_full },
 	{ "limits", probe_limits },
 	{ "message", probe_message },
 	{ "lend", probe_lend },

@@ -103,6 +103,7 @@ int probe_spin(void);
 int probe_blocks(void);
 int probe_late(void);
 int probe_undrained(void);
+int probe_full(void);
 int probe_limits(void);
 int probe_message(void);
 int probe_lend(void);

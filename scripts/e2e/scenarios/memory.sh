@@ -80,6 +80,9 @@ scenario kernel_undrained 60 "nothing comes of a kernel's queue pair that is gon
 	newer
 kernel_undrained() { memprobe undrained; }
 
+scenario kernel_full 60 "a flush that a kernel's completion queue cannot hold waits for room" newer
+kernel_full() { memprobe full; }
+
 # The kernel pins 2^32 - 1 pages at most. (abi.rst: a program is told the device's limits.)
 scenario max_mr_size 30 "the device's limit of a region is what can be registered"
 max_mr_size() {

@@ -35,23 +35,33 @@ u32 rnic_sent_add(struct rnic_qp *qp, const struct rnic_wqe *wqe)
 
 /*
  * Push a completion. If the CQ has no room, end the connection, because the consumer may wait for
- * the completion forever. During a flush there is no connection.
+ * the completion forever. During a flush there is no connection, and the CQ of a kernel consumer
+ * gets the completion later. A CQ that is shared by queue pairs may be too small for the flushes of
+ * all, and ib_drain_qp() waits for the last completion of each.
+ *
+ * Return: false if the completion has to be pushed again.
  */
-static void push_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_cqe *cqe,
+static bool push_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_cqe *cqe,
 			    bool solicited)
 {
+	bool connected = READ_ONCE(qp->conn);
+	int ret = rnic_cq_push(cq, cqe, solicited, !connected);
+
+	if (ret == -EAGAIN)
+		return false;
 	trace_rnic_completion(cqe, qp->sent_head);
-	if (!rnic_cq_push(cq, cqe, solicited))
-		return;
-	if (READ_ONCE(qp->conn) && rnic_qp_state(qp) != IB_QPS_ERR)
+	if (ret && connected && rnic_qp_state(qp) != IB_QPS_ERR)
 		rnic_qp_fail(qp, WIRE_RDMAP_LOCAL);
+	return true;
 }
 
 /*
  * Complete a work request. Those behind a failed one are flushed, because the peer has not handled
  * any of them.
+ *
+ * Return: as push_completion().
  */
-static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
+static bool complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
 {
 	struct rnic_cqe cqe = {
 		.id = sent->id,
@@ -64,13 +74,16 @@ static void complete_one(struct rnic_qp *qp, const struct rnic_sent *sent)
 	if (qp->failed && cqe.status == IB_WC_SUCCESS)
 		cqe.status = IB_WC_WR_FLUSH_ERR;
 	qp->failed = cqe.status != IB_WC_SUCCESS;
-	if (sent->signaled || qp->failed)
-		push_completion(qp, qp->scq, &cqe, false);
+	if (!sent->signaled && !qp->failed)
+		return true;
+	return push_completion(qp, qp->scq, &cqe, false);
 }
 
 /**
  * rnic_sent_complete() - complete the work requests that are done, in the order of posting
  * @qp:	queue pair; the caller holds its data path
+ *
+ * During a flush it leaves those for which a CQ has no room, as rnic_recv_complete() does.
  */
 void rnic_sent_complete(struct rnic_qp *qp)
 {
@@ -82,7 +95,8 @@ void rnic_sent_complete(struct rnic_qp *qp)
 		/* The ring may hold the entry of the work request taken last. */
 		if (qp->sent_head + 1 == qp->sent_tail)
 			rnic_sq_give_back(&qp->sq);
-		complete_one(qp, sent);
+		if (!complete_one(qp, sent))
+			return;
 		qp->sent_head++;
 	}
 }
@@ -109,8 +123,7 @@ void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u
 		.invalidated = invalidated,
 	};
 
-	qp->rx.have_rwqe = false;
-	push_completion(qp, qp->rcq, &cqe, solicited);
+	qp->rx.have_rwqe = !push_completion(qp, qp->rcq, &cqe, solicited);
 }
 
 /**
@@ -125,6 +138,11 @@ void rnic_qp_tell(struct rnic_qp *qp)
 	rnic_cq_tell(qp->rcq);
 }
 
+static bool has_sent(const struct rnic_qp *qp)
+{
+	return qp->sent_head != qp->sent_tail;
+}
+
 /* Return: true if there is more. */
 static bool flush_sq(struct rnic_qp *qp)
 {
@@ -134,11 +152,11 @@ static bool flush_sq(struct rnic_qp *qp)
 	for (i = qp->sent_head; i != qp->sent_tail; i++)
 		rnic_sent_done(qp, i & (qp->sq.size - 1), IB_WC_WR_FLUSH_ERR);
 	rnic_sent_complete(qp);
-	for (i = 0; i < qp->sq.size && rnic_sq_pop(&qp->sq, &wqe); i++) {
+	for (i = 0; i < qp->sq.size && !has_sent(qp) && rnic_sq_pop(&qp->sq, &wqe); i++) {
 		rnic_sent_done(qp, rnic_sent_add(qp, &wqe), IB_WC_WR_FLUSH_ERR);
 		rnic_sent_complete(qp);
 	}
-	return rnic_sq_pending(&qp->sq);
+	return has_sent(qp) || rnic_sq_pending(&qp->sq);
 }
 
 /* Return: true if there may be more. */
@@ -149,8 +167,8 @@ static bool flush_rq(struct rnic_qp *qp)
 	if (qp->rx.have_rwqe)
 		rnic_recv_complete(qp, IB_WC_WR_FLUSH_ERR, 0, 0, false, true);
 	if (qp->srq)
-		return false;
-	for (i = 0; i < qp->rq.size; i++) {
+		return qp->rx.have_rwqe;
+	for (i = 0; i < qp->rq.size && !qp->rx.have_rwqe; i++) {
 		if (!rnic_rq_pop(&qp->rq, &qp->rx.rwqe))
 			return false;
 		rnic_recv_complete(qp, IB_WC_WR_FLUSH_ERR, 0, 0, false, true);
@@ -166,10 +184,11 @@ static bool flush_rq(struct rnic_qp *qp)
  * as the worker flushes. If there may be more, the worker runs again.
  *
  * Context: the worker.
+ * Return: true if a CQ of a kernel consumer is full; the caller has to flush again later.
  */
-void rnic_qp_flush(struct rnic_qp *qp)
+bool rnic_qp_flush(struct rnic_qp *qp)
 {
-	bool again;
+	bool again, full;
 
 	qp->tx.msg = RNIC_TX_NONE;
 	qp->tx.waits = false;
@@ -178,9 +197,11 @@ void rnic_qp_flush(struct rnic_qp *qp)
 	smp_mb();
 	again = flush_sq(qp);
 	again |= flush_rq(qp);
+	full = has_sent(qp) || qp->rx.have_rwqe;
 	rnic_qp_tell(qp);
-	if (again)
+	if (again && !full)
 		rnic_qp_kick(qp);
+	return full;
 }
 
 /**

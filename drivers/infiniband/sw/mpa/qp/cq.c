@@ -19,15 +19,16 @@
  * @cq:		the CQ
  * @cqe:	the completion
  * @solicited:	caused by a Send with Solicited Event; an error counts as one
+ * @again:	the caller can push it later, if the CQ of a kernel consumer is full
  *
  * The caller must call rnic_cq_tell() soon. If the CQ overflows, the completion is lost, and the
  * first time IB_EVENT_CQ_ERR is raised.
  *
  * Context: any. May call the consumer's handler for events, so the caller holds no lock that
  * posting or polling takes.
- * Return: 0, or -ENOSPC if the CQ overflowed.
+ * Return: 0; -ENOSPC if the CQ overflowed; -EAGAIN if it is full, and @again.
  */
-int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
+int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited, bool again)
 {
 	struct ib_cq *ibcq = &cq->ibcq;
 	bool fatal = false;
@@ -37,6 +38,10 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited)
 	solicited |= cqe->status != IB_WC_SUCCESS;
 	spin_lock_irqsave(&cq->lock, flags);
 	ret = rnic_cq_ring_push(&cq->ring, cqe);
+	if (ret && again && !cq->ring.user) {
+		spin_unlock_irqrestore(&cq->lock, flags);
+		return -EAGAIN;
+	}
 	if (!ret) {
 		cq->plain = solicited ? 0 : min(cq->plain + 1, cq->ring.size);
 		cq->quick = min(cq->quick + 1, cq->ring.size);

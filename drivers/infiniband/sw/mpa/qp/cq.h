@@ -55,8 +55,7 @@ static inline struct rnic_cq *rnic_cq(struct ib_cq *ibcq)
 	return container_of(ibcq, struct rnic_cq, ibcq);
 }
 
-int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe,
-		 bool solicited);
+int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited, bool again);
 void rnic_cq_upcall(struct rnic_cq *cq);
 void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
 

@@ -76,7 +76,7 @@ void rnic_sent_complete(struct rnic_qp *qp);
 void rnic_recv_complete(struct rnic_qp *qp, enum ib_wc_status status, u32 len, u32 inval_stag,
 			bool invalidated, bool solicited);
 void rnic_qp_tell(struct rnic_qp *qp);
-void rnic_qp_flush(struct rnic_qp *qp);
+bool rnic_qp_flush(struct rnic_qp *qp);
 
 /* hold.c */
 /* Longest time that bytes are held; NICs delay their interrupts by as much */

@@ -227,15 +227,19 @@ void rnic_qp_again(struct work_struct *work)
  * Flush the queues. User space posts receives without a doorbell, also to a queue pair in error,
  * and waits for their completions. So look again after the time that has passed since the last
  * receive or system call. After REFLUSH_MAX wait for the next system call, because an idle program
- * must not cost CPU time.
+ * must not cost CPU time. A kernel consumer always polls, so wait for room in its CQ.
  */
 static void flush_queues(struct rnic_qp *qp)
 {
 	u32 get = qp->rq.get;
+	bool full = rnic_qp_flush(qp);
 	unsigned long idle;
 
-	rnic_qp_flush(qp);
-	if (!qp->rq.user || rnic_qp_life(qp) == RNIC_GONE)
+	if (rnic_qp_life(qp) == RNIC_GONE)
+		return;
+	if (full)
+		mod_delayed_work(rnic_wq, &qp->again, 1);
+	if (!qp->rq.user)
 		return;
 	if (get != qp->rq.get)
 		WRITE_ONCE(qp->active, jiffies);
