@@ -458,8 +458,12 @@ static int enlist_dev(struct rnic_dev *dev, struct net_device *ndev)
 	int ret = -EEXIST;
 
 	rtnl_lock();
-	/* Before devs_lock, because this takes the lock of the network device. */
-	rnic_port_take_speed(dev, ndev);
+	/*
+	 * Before devs_lock, because this takes the lock of the network device. One that is being
+	 * unregistered may have lost the device below it, which it would ask.
+	 */
+	if (ndev->reg_state == NETREG_REGISTERED)
+		rnic_port_take_speed(dev, ndev);
 	mutex_lock(&devs_lock);
 	if (!find_dev(ndev))
 		ret = attach_netdev(dev, ndev);
@@ -473,8 +477,8 @@ static int enlist_dev(struct rnic_dev *dev, struct net_device *ndev)
 }
 
 /*
- * RTNL makes sure that either rnic_dev_forget_netdev() finds the device registered, or this finds it
- * detached.
+ * RTNL makes sure that either rnic_dev_forget_netdev() finds the device registered, or this finds
+ * it detached.
  */
 static int finish_registration(struct rnic_dev *dev)
 {

@@ -143,8 +143,8 @@ static void copy_gid(struct rnic_dev *dev, const struct net_device *ndev)
  * rnic_port_set_guid() - derive the node GUID from the GID
  * @dev:	the device, not registered yet
  *
- * The GUID is made from the MAC, or is the tag. It is not the EUI-64, which other drivers take for a
- * device on the same interface, because NVMe and iSER find their device by the GUID alone.
+ * The GUID is made from the MAC, or is the tag. It is not the EUI-64, which other drivers take for
+ * a device on the same interface, because NVMe and iSER find their device by the GUID alone.
  *
  * Context: process, RTNL held.
  */

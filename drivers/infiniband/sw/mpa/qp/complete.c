@@ -184,7 +184,7 @@ static bool flush_rq(struct rnic_qp *qp)
  * as the worker flushes. If there may be more, the worker runs again.
  *
  * Context: the worker.
- * Return: true if a CQ of a kernel consumer is full; the caller has to flush again later.
+ * Return: true if a CQ of a kernel consumer has no room; the caller has to flush again later.
  */
 bool rnic_qp_flush(struct rnic_qp *qp)
 {

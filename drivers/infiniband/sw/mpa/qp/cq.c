@@ -19,14 +19,15 @@
  * @cq:		the CQ
  * @cqe:	the completion
  * @solicited:	caused by a Send with Solicited Event; an error counts as one
- * @again:	the caller can push it later, if the CQ of a kernel consumer is full
+ * @again:	the caller can push it later, if a CQ of a kernel consumer is half full
  *
  * The caller must call rnic_cq_tell() soon. If the CQ overflows, the completion is lost, and the
- * first time IB_EVENT_CQ_ERR is raised.
+ * first time IB_EVENT_CQ_ERR is raised. A flush (@again) leaves the other half of a kernel
+ * consumer's CQ to queue pairs that have a connection, because an overflow ends it.
  *
  * Context: any. May call the consumer's handler for events, so the caller holds no lock that
  * posting or polling takes.
- * Return: 0; -ENOSPC if the CQ overflowed; -EAGAIN if it is full, and @again.
+ * Return: 0; -ENOSPC if the CQ overflowed; -EAGAIN if it is half full, and @again.
  */
 int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited, bool again)
 {
@@ -37,11 +38,11 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited,
 
 	solicited |= cqe->status != IB_WC_SUCCESS;
 	spin_lock_irqsave(&cq->lock, flags);
-	ret = rnic_cq_ring_push(&cq->ring, cqe);
-	if (ret && again && !cq->ring.user) {
+	if (again && rnic_cq_ring_is_half_full(&cq->ring)) {
 		spin_unlock_irqrestore(&cq->lock, flags);
 		return -EAGAIN;
 	}
+	ret = rnic_cq_ring_push(&cq->ring, cqe);
 	if (!ret) {
 		cq->plain = solicited ? 0 : min(cq->plain + 1, cq->ring.size);
 		cq->quick = min(cq->quick + 1, cq->ring.size);

@@ -184,7 +184,7 @@ struct rnic_rx {
  * @soft:	tasklet that sends for a kernel consumer if a wake-up of the worker does not pay
  * @posts:	number of calls by which kernel consumers posted sends, under @sq_lock
  * @again:	wakes the worker to look for receives, because user space posts them without a
- *		doorbell: of a queue pair in error, or while a Send waits
+ *		doorbell: of a queue pair in error, or while a Send waits; or for room in a CQ
  * @unlocked:	wakes the worker when the socket lock is released, if it found it taken
  * @active:	time in jiffies when a queue pair in error last had a receive to flush, or of the
  *		last system call

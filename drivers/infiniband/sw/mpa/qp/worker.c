@@ -31,6 +31,8 @@
 #define CLOSE_MS	5000
 /* Longest time of looking for receives posted in error without a system call */
 #define REFLUSH_MAX	(8 * HZ)
+/* Time, in jiffies, after which a flush looks again for room in a kernel consumer's CQ */
+#define CQ_ROOM_WAIT	msecs_to_jiffies(10)
 
 /**
  * rnic_qp_look() - look at the queues of a user's queue pair after a system call
@@ -190,10 +192,13 @@ static void raise_event(struct rnic_qp *qp, enum ib_event_type type)
 
 /*
  * Raise an event once between two RESETs, because this queue pair takes no more receives from the
- * shared queue. A consumer that drains it waits for the event, even if it was never connected.
+ * shared queue. A consumer that drains it waits for the event, even if it was never connected. The
+ * flush of the last receive comes first, and may wait for room in the CQ.
  */
 static void raise_last_wqe_event(struct rnic_qp *qp)
 {
+	if (qp->rx.have_rwqe)
+		return;
 	if (qp->srq && !qp->last_wqe)
 		raise_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 	qp->last_wqe = true;
@@ -217,7 +222,7 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 	spin_unlock_bh(&qp->lock);
 }
 
-/* rnic_qp.again: wake the worker to look for receives. */
+/* rnic_qp.again: wake the worker to look for receives, or for room in a CQ. */
 void rnic_qp_again(struct work_struct *work)
 {
 	rnic_qp_kick(container_of(work, struct rnic_qp, again.work));
@@ -227,7 +232,7 @@ void rnic_qp_again(struct work_struct *work)
  * Flush the queues. User space posts receives without a doorbell, also to a queue pair in error,
  * and waits for their completions. So look again after the time that has passed since the last
  * receive or system call. After REFLUSH_MAX wait for the next system call, because an idle program
- * must not cost CPU time. A kernel consumer always polls, so wait for room in its CQ.
+ * must not cost CPU time. A kernel consumer polls its CQ some time, so look for room in it.
  */
 static void flush_queues(struct rnic_qp *qp)
 {
@@ -238,7 +243,7 @@ static void flush_queues(struct rnic_qp *qp)
 	if (rnic_qp_life(qp) == RNIC_GONE)
 		return;
 	if (full)
-		mod_delayed_work(rnic_wq, &qp->again, 1);
+		mod_delayed_work(rnic_wq, &qp->again, CQ_ROOM_WAIT);
 	if (!qp->rq.user)
 		return;
 	if (get != qp->rq.get)

@@ -151,6 +151,17 @@ bool rnic_cq_ring_empty(const struct rnic_cq_ring *ring)
 }
 
 /**
+ * rnic_cq_ring_is_half_full() - test for a kernel ring with few free entries
+ * @ring:	the ring
+ *
+ * Return: true if at least half of a kernel ring's entries are in use; false for each user ring.
+ */
+bool rnic_cq_ring_is_half_full(const struct rnic_cq_ring *ring)
+{
+	return !ring->user && ring->put - ring->get >= DIV_ROUND_UP(ring->size, 2);
+}
+
+/**
  * rnic_cq_ring_poll() - take a completion from a kernel ring
  * @ring:	the ring
  * @wc:		set to the completion

@@ -226,6 +226,7 @@ int rnic_cq_ring_push(struct rnic_cq_ring *ring, const struct rnic_cqe *cqe);
 bool rnic_cq_ring_poll(struct rnic_cq_ring *ring, struct ib_wc *wc);
 void rnic_cq_ring_forget(struct rnic_cq_ring *ring, const struct ib_qp *qp);
 bool rnic_cq_ring_empty(const struct rnic_cq_ring *ring);
+bool rnic_cq_ring_is_half_full(const struct rnic_cq_ring *ring);
 void rnic_cq_ring_arm(struct rnic_cq_ring *ring,
 		      enum ib_cq_notify_flags flags);
 bool rnic_cq_ring_unread(const struct rnic_cq_ring *ring, u32 age);

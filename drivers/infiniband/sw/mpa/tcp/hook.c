@@ -69,7 +69,8 @@ static void report_state(struct sock *sk)
  * @event:	called for each event from now on; earlier events are lost
  *
  * Context: process.
- * Return: 0, or -EBUSY if the kernel's KCM or BPF has the socket, which are faster on a program's.
+ * Return: 0, or -EBUSY if KCM or BPF has the socket. They may be faster on a program's, and BPF on an
+ * accepted one, which then has no events and ends by its deadline.
  */
 int rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event)
 {
@@ -131,7 +132,8 @@ void rnic_sock_unhook(struct rnic_sock *s)
 	write_lock_bh(&sk->sk_callback_lock);
 	/* An accepted socket inherits our callbacks, so it has them before it is hooked. */
 	if (sk->sk_data_ready == report_data) {
-		rcu_assign_sk_user_data(sk, NULL);
+		if (__locked_read_sk_user_data_with_flags(sk, 0) == s)
+			rcu_assign_sk_user_data(sk, NULL);
 		sk->sk_data_ready = s->data_ready;
 		sk->sk_write_space = s->write_space;
 		sk->sk_state_change = s->state_change;

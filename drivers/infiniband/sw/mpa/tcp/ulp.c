@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/inet_connection_sock.h>
+#include <net/ipv6.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 #include <compat/sockaddr.h>
@@ -220,7 +221,8 @@ static const struct proto_ops *get_functions(const struct proto_ops *base)
  * socket with a protocol into a sockmap.
  *
  * IPV6_ADDRFORM replaces our functions. set_option() refuses it, but a task may be in the call
- * already. TCP refuses it, under the socket lock, for a socket without IPv4 in future.
+ * already. TCP refuses it, under the socket lock, for a socket that is for IPv6 only, or has an
+ * IPv6 connection.
  */
 static int init_ulp(struct sock *sk)
 {
@@ -246,7 +248,8 @@ static int init_ulp(struct sock *sk)
 		kfree(u);
 		return ret;
 	}
-	sk->sk_ipv6only = true;
+	if (sk->sk_family == AF_INET6 && ipv6_addr_v4mapped(&sk->sk_v6_daddr))
+		sk->sk_ipv6only = true;
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, u);
 	__module_get(THIS_MODULE);
 	/* Store the pointer before our functions, which read it. Pairs with get_ulp(). */
