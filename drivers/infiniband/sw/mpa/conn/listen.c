@@ -331,13 +331,19 @@ static struct rnic_lsock *open_lsock(struct net *net, int vrf, struct iw_cm_id *
 	INIT_LIST_HEAD(&ls->listeners);
 	INIT_DELAYED_WORK(&ls->work, accept_pending);
 	ret = rnic_sock_listen(&ls->s, net, vrf, &ls->addr, ls->v6only,
-			       cm_id->tos_set ? cm_id->tos : -1, backlog, queue_accept);
+			       cm_id->tos_set ? cm_id->tos : -1, backlog);
 	if (ret) {
 		kfree(ls);
 		return ERR_PTR(ret);
 	}
-	list_add_tail(&ls->node, &lsocks);
 	return ls;
+}
+
+/* Accept on a new socket, which has a listener: without one, connections would be closed. */
+static void begin_accepting(struct rnic_lsock *ls)
+{
+	rnic_sock_redirect(&ls->s, queue_accept);
+	queue_accept(&ls->s, RNIC_SOCK_DATA);
 }
 
 /* The socket is off the list. lsocks_lock is not held, because accept_pending() takes it. */
@@ -349,22 +355,14 @@ static void close_lsock(struct rnic_lsock *ls)
 	kfree(ls);
 }
 
-static int add_listener(struct rnic_listener *l, struct net *net, int vrf, int backlog)
+static void add_listener(struct rnic_lsock *ls, struct rnic_listener *l)
 {
-	struct rnic_lsock *ls;
-
 	lockdep_assert_held(&lsocks_lock);
-	ls = find_lsock(net, vrf, l->cm_id);
-	if (!ls)
-		ls = open_lsock(net, vrf, l->cm_id, backlog);
-	if (IS_ERR(ls))
-		return PTR_ERR(ls);
 	l->ls = ls;
 	list_add_tail(&l->node, &ls->listeners);
 	/* The first pending connection may be for this device. */
 	if (ls->full)
 		retry_lsock(ls);
-	return 0;
 }
 
 static void remove_listener(struct rnic_listener *l)
@@ -388,20 +386,32 @@ static void remove_listener(struct rnic_listener *l)
 	mutex_unlock(&listen_lock);
 }
 
+/*
+ * The program's task opens the socket without lsocks_lock, for which the startups of all programs
+ * wait, because that takes its time, and the task may have a low priority.
+ */
 static int open_listener(struct rnic_listener *l, struct net *net, int vrf, int backlog)
 {
-	unsigned int noio;
-	int ret;
+	struct rnic_lsock *ls, *new = NULL;
 
 	mutex_lock(&listen_lock);
-	/* No I/O: a startup may wait for lsocks_lock, and I/O may wait for a startup. */
-	noio = memalloc_noio_save();
 	mutex_lock(&lsocks_lock);
-	ret = add_listener(l, net, vrf, backlog);
+	ls = find_lsock(net, vrf, l->cm_id);
 	mutex_unlock(&lsocks_lock);
-	memalloc_noio_restore(noio);
+	if (!ls)
+		ls = new = open_lsock(net, vrf, l->cm_id, backlog);
+	if (IS_ERR(ls))
+		goto unlock;
+	mutex_lock(&lsocks_lock);
+	if (new)
+		list_add_tail(&new->node, &lsocks);
+	add_listener(ls, l);
+	mutex_unlock(&lsocks_lock);
+	if (new)
+		begin_accepting(new);
+unlock:
 	mutex_unlock(&listen_lock);
-	return ret;
+	return PTR_ERR_OR_ZERO(ls);
 }
 
 /* True if a socket outside of VRFs gets the connections that arrive in them. */

@@ -36,7 +36,7 @@ static int listen_beside_connections(struct rnic_sock *s, struct sockaddr_storag
 	return ret;
 }
 
-/* For a socket whose caller may give it up yet */
+/* For a socket that is given up yet, or whose caller is not ready */
 static void ignore_event(struct rnic_sock *s, enum rnic_sock_event event)
 {
 }
@@ -50,7 +50,9 @@ static void ignore_event(struct rnic_sock *s, enum rnic_sock_event event)
  * @v6only:	an IPv6 wildcard does not accept IPv4 connections
  * @tos:	type of service, or -1
  * @backlog:	the program's backlog
- * @event:	hooked; RNIC_SOCK_DATA reports connections to accept, and is called once without one
+ *
+ * It reports no events before rnic_sock_redirect(); connections may be pending by then. After that
+ * RNIC_SOCK_DATA reports connections to accept.
  *
  * The size of TCP's accept queue is @backlog or net.core.somaxconn, whichever is larger. TCP drops
  * the SYN of a caller who finds the queue full, and the caller tries again a second later. The
@@ -60,8 +62,7 @@ static void ignore_event(struct rnic_sock *s, enum rnic_sock_event event)
  * Return: 0, or -errno and no socket.
  */
 int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
-		     struct sockaddr_storage *local, bool v6only, int tos, int backlog,
-		     rnic_sock_event_fn event)
+		     struct sockaddr_storage *local, bool v6only, int tos, int backlog)
 {
 	int ret;
 
@@ -81,8 +82,6 @@ int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
 	if (ret)
 		goto err;
 	rnic_sock_delay_acks(s);
-	rnic_sock_redirect(s, event);
-	event(s, RNIC_SOCK_DATA);
 	return 0;
 err:
 	rnic_sock_close(s);

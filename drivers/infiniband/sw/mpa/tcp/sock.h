@@ -112,8 +112,7 @@ static inline bool rnic_sock_is_foreign(const struct rnic_sock *s)
 
 /* listener.c */
 int rnic_sock_listen(struct rnic_sock *s, struct net *net, int vrf,
-		     struct sockaddr_storage *local, bool v6only, int tos, int backlog,
-		     rnic_sock_event_fn event);
+		     struct sockaddr_storage *local, bool v6only, int tos, int backlog);
 int rnic_sock_accept(struct rnic_sock *listener, struct rnic_sock *s);
 void rnic_sock_charge(struct rnic_sock *s);
 
