@@ -29,7 +29,7 @@ static int start_tcp(struct rnic_ep *ep)
 
 	if (!ndev || !rnic_rdmacm_is_right(cm_id, ep->dev))
 		goto put_ndev;
-	ret = rnic_sock_connect(&ep->conn.s, ndev, &cm_id->m_local_addr, &cm_id->m_remote_addr,
+	ret = rnic_sock_connect(&ep->conn.s, ndev, &cm_id->local_addr, &cm_id->m_remote_addr,
 				cm_id->tos_set ? cm_id->tos : -1, rnic_conn_sock_event);
 	if (!ret)
 		rnic_sock_keepalive(&ep->conn.s, READ_ONCE(ep->dev->set.keepalive_s));
@@ -61,10 +61,24 @@ static int prepare_endpoint(struct rnic_ep *ep, const struct iw_cm_id *cm_id,
 	return ret ? ret : rnic_ep_set_pd(ep, f, param->private_data, param->private_data_len);
 }
 
+/*
+ * Of what the port mapper says take the peer's port only, because any process may answer in its
+ * place (SECURITY.rst). Our own ports are not mapped (IW_F_NO_PORT_MAP).
+ */
+static void take_mapped_port(struct iw_cm_id *cm_id)
+{
+	/* sin6_port is in the same place. */
+	__be16 port = ((struct sockaddr_in *)&cm_id->m_remote_addr)->sin_port;
+
+	cm_id->m_remote_addr = cm_id->remote_addr;
+	((struct sockaddr_in *)&cm_id->m_remote_addr)->sin_port = port;
+}
+
 static int begin_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 {
 	int ret;
 
+	take_mapped_port(ep->cm_id);
 	rnic_ep_set_depths(ep, param->ird, param->ord);
 	mpa_request(&ep->req, &ep->own, param->private_data_len);
 	ret = prepare_endpoint(ep, ep->cm_id, &ep->req, param);
@@ -91,7 +105,7 @@ static int begin_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *para
 int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
 	struct rnic_ep *ep = rnic_ep_new(rnic_dev(cm_id->device), true, &rnic_cm_ops,
-					 rnic_startup_wq, rnic_startup_work);
+					 rnic_startup_wq, rnic_startup_work, RNIC_GFP);
 	unsigned int noio;
 	int ret;
 

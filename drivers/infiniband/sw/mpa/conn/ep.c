@@ -132,18 +132,19 @@ void rnic_ep_over(struct rnic_ep *ep)
  * @ops:	its consumer
  * @wq:		queue of its work
  * @look:	its work
+ * @gfp:	how to allocate it
  *
  * Context: process.
  * Return: the endpoint with its base reference, or NULL.
  */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, const struct rnic_ep_ops *ops,
-			    struct workqueue_struct *wq, work_func_t look)
+			    struct workqueue_struct *wq, work_func_t look, gfp_t gfp)
 {
-	struct rnic_ep *ep = kzalloc(sizeof(*ep), RNIC_GFP);
+	struct rnic_ep *ep = kzalloc(sizeof(*ep), gfp);
 
 	if (!ep)
 		return NULL;
-	ep->frame = kmalloc(MPA_FRAME_MAX, RNIC_GFP);
+	ep->frame = kmalloc(MPA_FRAME_MAX, gfp);
 	if (!ep->frame) {
 		kfree(ep);
 		return NULL;

@@ -126,7 +126,7 @@ static inline void rnic_ep_put(struct rnic_ep *ep)
 
 /* ep.c */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, const struct rnic_ep_ops *ops,
-			    struct workqueue_struct *wq, work_func_t look);
+			    struct workqueue_struct *wq, work_func_t look, gfp_t gfp);
 struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id);
 int rnic_ep_publish(struct rnic_ep *ep);
 void rnic_ep_unpublish(struct rnic_ep *ep);

@@ -127,7 +127,7 @@ struct rnic_ep *rnic_lent_start(struct rnic_dev *dev, struct rnic_ulp *u,
 				const struct rnic_lent_start *start)
 {
 	struct rnic_ep *ep = rnic_ep_new(dev, start->initiator, &nobody, rnic_lent_wq,
-					 rnic_startup_work);
+					 rnic_startup_work, RNIC_GFP);
 	unsigned int noio;
 	int ret;
 

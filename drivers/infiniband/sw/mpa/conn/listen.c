@@ -140,22 +140,28 @@ static struct rnic_listener *choose_listener(struct rnic_lsock *ls,
 }
 
 /*
- * Create the endpoint of an accepted connection.
+ * Create an endpoint, before the connection is accepted. Do not wait for memory, because the
+ * startups of all programs would: the listener's program decides how full its memory cgroup is.
  *
- * Return: the endpoint with a reference, or NULL without memory.
+ * Return: the endpoint with its base reference, or NULL without memory.
  */
-static struct rnic_ep *create_endpoint(struct rnic_lsock *ls, struct rnic_listener *l,
-				       const struct rnic_sock *s,
-				       const struct sockaddr_storage *remote)
+static struct rnic_ep *create_endpoint(struct rnic_lsock *ls, struct rnic_listener *l)
 {
 	struct mem_cgroup *old = set_active_memcg(compat_sock_memcg(ls->s.sock->sk));
-	struct rnic_settings *set = &l->dev->set;
 	struct rnic_ep *ep = rnic_ep_new(l->dev, false, &rnic_cm_ops, rnic_startup_wq,
-					 rnic_startup_work);
+					 rnic_startup_work,
+					 GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
 
 	set_active_memcg(old);
-	if (!ep)
-		return NULL;
+	return ep;
+}
+
+/* Give an endpoint its connection, a reference to @l, and the caller a reference. */
+static void begin_endpoint(struct rnic_ep *ep, struct rnic_listener *l, const struct rnic_sock *s,
+			   const struct sockaddr_storage *remote)
+{
+	struct rnic_settings *set = &l->dev->set;
+
 	rnic_ep_get(ep);
 	mutex_lock(&ep->lock);
 	WRITE_ONCE(ep->listener, l);
@@ -165,7 +171,6 @@ static struct rnic_ep *create_endpoint(struct rnic_lsock *ls, struct rnic_listen
 	rnic_conn_arm(&ep->conn, rnic_room_request_time(set));
 	rnic_room_enter(ep, remote);
 	mutex_unlock(&ep->lock);
-	return ep;
 }
 
 /* @l: listener of the first pending connection if its device has no room, else NULL */
@@ -187,9 +192,9 @@ static void retry_lsock(struct rnic_lsock *ls)
 
 /*
  * Accept the first pending connection for its device. If the device has no room, leave it and
- * those behind it in TCP's queue until a startup ends. If we accepted and closed it, the peer
- * would conclude that we know revision 1 only (P2P-47). Close one that no device of ours is
- * for.
+ * those behind it in TCP's queue until a startup ends, and without memory for a while. If we
+ * accepted and closed it, the peer would conclude that we know revision 1 only (P2P-47). Close one
+ * that no device of ours is for.
  *
  * Return: the endpoint with a reference; NULL if the connection was closed; -EAGAIN if none is
  * pending, and TCP will report the next; -EBUSY if there is no room, or BPF has put the
@@ -216,11 +221,19 @@ static struct rnic_ep *accept_next(struct rnic_lsock *ls)
 	wait = l ? rnic_room_make(l, &remote) : 0;
 	set_full(ls, wait ? l : NULL);
 	ls->retry_delay = wait ? wait : ACCEPT_AGAIN;
-	ret = wait ? -EBUSY : rnic_sock_accept(&ls->s, &s);
-	if (!ret && l)
-		ep = create_endpoint(ls, l, &s, &remote);
-	if (ep)
+	ret = wait ? -EBUSY : 0;
+	if (!ret && l) {
+		ep = create_endpoint(ls, l);
+		ret = ep ? 0 : -ENOMEM;
+	}
+	if (!ret)
+		ret = rnic_sock_accept(&ls->s, &s);
+	if (!ret && ep) {
+		begin_endpoint(ep, l, &s, &remote);
 		return ep;
+	}
+	if (ep)
+		rnic_ep_put(ep);
 	rnic_sock_close(&s);
 	if (l)
 		rnic_listener_put(l);
@@ -299,7 +312,7 @@ static void queue_accept(struct rnic_sock *s, enum rnic_sock_event event)
 
 static const void *find_owner(const struct iw_cm_id *cm_id)
 {
-	return rnic_rdmacm_owner(cm_id, is_asked_of_all(&cm_id->m_local_addr));
+	return rnic_rdmacm_owner(cm_id, is_asked_of_all(&cm_id->local_addr));
 }
 
 /* Find the owner's socket. Skip one that was killed, because it gets no connections. */
@@ -310,7 +323,7 @@ static struct rnic_lsock *find_lsock(struct net *net, int vrf, const struct iw_c
 
 	list_for_each_entry(ls, &lsocks, node)
 		if (net_eq(ls->net, net) && ls->vrf == vrf && ls->owner == owner &&
-		    same_addr(&ls->addr, &cm_id->m_local_addr) &&
+		    same_addr(&ls->addr, &cm_id->local_addr) &&
 		    ls->v6only == cm_id->afonly && !rnic_sock_dead(&ls->s))
 			return ls;
 	return NULL;
@@ -326,7 +339,7 @@ static struct rnic_lsock *open_lsock(struct net *net, int vrf, struct iw_cm_id *
 	ls->net = net;
 	ls->vrf = vrf;
 	ls->owner = find_owner(cm_id);
-	ls->addr = cm_id->m_local_addr;
+	ls->addr = cm_id->local_addr;
 	ls->v6only = cm_id->afonly;
 	INIT_LIST_HEAD(&ls->listeners);
 	INIT_DELAYED_WORK(&ls->work, accept_pending);
@@ -392,23 +405,25 @@ static void remove_listener(struct rnic_listener *l)
  */
 static int open_listener(struct rnic_listener *l, struct net *net, int vrf, int backlog)
 {
-	struct rnic_lsock *ls, *new = NULL;
+	struct rnic_lsock *ls;
+	bool is_new;
 
 	mutex_lock(&listen_lock);
 	mutex_lock(&lsocks_lock);
 	ls = find_lsock(net, vrf, l->cm_id);
 	mutex_unlock(&lsocks_lock);
-	if (!ls)
-		ls = new = open_lsock(net, vrf, l->cm_id, backlog);
+	is_new = !ls;
+	if (is_new)
+		ls = open_lsock(net, vrf, l->cm_id, backlog);
 	if (IS_ERR(ls))
 		goto unlock;
 	mutex_lock(&lsocks_lock);
-	if (new)
-		list_add_tail(&new->node, &lsocks);
+	if (is_new)
+		list_add_tail(&ls->node, &lsocks);
 	add_listener(ls, l);
 	mutex_unlock(&lsocks_lock);
-	if (new)
-		begin_accepting(new);
+	if (is_new)
+		begin_accepting(ls);
 unlock:
 	mutex_unlock(&listen_lock);
 	return PTR_ERR_OR_ZERO(ls);
@@ -448,14 +463,14 @@ static int choose_vrf(struct net_device *ndev, const struct sockaddr_storage *ad
 static int start_listening(struct rnic_listener *l, struct net_device *ndev, int backlog)
 {
 	struct net *net = rnic_rdmacm_net(l->cm_id);
-	bool all = is_asked_of_all(&l->cm_id->m_local_addr);
+	bool all = is_asked_of_all(&l->cm_id->local_addr);
 	int ret;
 
 	if (!rnic_rdmacm_has_connections(l->cm_id))
 		return all ? 0 : -EOPNOTSUPP;
 	if (!ndev || !net_eq(dev_net(ndev), net) || !rnic_rdmacm_is_right(l->cm_id, l->dev))
 		return all ? 0 : -ENODEV;
-	ret = open_listener(l, net, choose_vrf(ndev, &l->cm_id->m_local_addr), backlog);
+	ret = open_listener(l, net, choose_vrf(ndev, &l->cm_id->local_addr), backlog);
 	return all && rnic_dev_is_enabled_here(l->dev) ? 0 : ret;
 }
 
