@@ -24,7 +24,10 @@
 
 #include "lend_script.h"
 
-/* A task that holds the lock of @fd: the kernel copies a filter under it to a missing page. */
+/*
+ * A task in a system call on @fd that needs a missing page. SO_GET_FILTER copies to it with the
+ * socket locked.
+ */
 struct holder {
 	pthread_t thread;
 	int fd, faults;
@@ -61,18 +64,24 @@ static void make_missing_page(struct holder *h)
 	check(!ioctl(h->faults, UFFDIO_REGISTER, &reg), "UFFDIO_REGISTER: %m");
 }
 
-/* Return when the task has the lock, and waits for the page. */
-static void hold_lock(struct holder *h, int fd)
+/* Return when the task is in its system call, and waits for the page. */
+static void start_holder(struct holder *h, int fd, void *(*call)(void *))
 {
 	struct pollfd pfd = { .events = POLLIN };
 
 	h->fd = fd;
-	set_filter(fd);
 	make_missing_page(h);
-	check(!pthread_create(&h->thread, NULL, read_filter, h), "thread");
+	check(!pthread_create(&h->thread, NULL, call, h), "thread");
 	pfd.fd = h->faults;
 	check(poll(&pfd, 1, WAIT_MS) == 1 && pfd.revents == POLLIN, "no fault, events %x",
 	      pfd.revents);
+}
+
+/* Return when the task has the lock. */
+static void hold_lock(struct holder *h, int fd)
+{
+	set_filter(fd);
+	start_holder(h, fd, read_filter);
 }
 
 static void release_lock(struct holder *h)
@@ -189,7 +198,6 @@ static void *set_addrform(void *ctx)
 static void addrform_before(void)
 {
 	static const int form = AF_INET;
-	struct pollfd pfd = { .events = POLLIN };
 	struct uffdio_copy copy = { .len = PAGE };
 	struct holder h;
 	struct lent l;
@@ -198,12 +206,7 @@ static void addrform_before(void)
 	probe_server("::ffff:10.77.0.2", 0);
 	tcp_connect(&l);
 	make_device(&l, &l.p.a);
-	h.fd = l.a;
-	make_missing_page(&h);
-	check(!pthread_create(&h.thread, NULL, set_addrform, &h), "thread");
-	pfd.fd = h.faults;
-	check(poll(&pfd, 1, WAIT_MS) == 1 && pfd.revents == POLLIN, "no fault, events %x",
-	      pfd.revents);
+	start_holder(&h, l.a, set_addrform);
 	set_ulp(l.a);
 	begin_state(&l, MPA_STREAM_ESTABLISHED);
 	play_state(&l, MPA_STREAM_ESTABLISHED);
