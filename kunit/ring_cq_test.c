@@ -255,6 +255,8 @@ static void kernel_full_and_wrap(struct kunit *test)
 				KUNIT_EXPECT_FALSE(test, rnic_cq_ring_empty(&ring));
 				KUNIT_ASSERT_TRUE(test, rnic_cq_ring_poll(&ring, &wc));
 				KUNIT_EXPECT_EQ(test, wc.wr_id, (u64)next++);
+				KUNIT_EXPECT_EQ(test, rnic_cq_ring_is_half_full(&ring),
+						2 * (put - next) >= ring.size);
 			}
 			if (next == put)
 				KUNIT_EXPECT_FALSE(test, rnic_cq_ring_poll(&ring, &wc));

@@ -10,6 +10,7 @@
  * The caller holds the CQ's lock, except for init and free.
  */
 #include <linux/log2.h>
+#include <linux/math.h>
 #include <linux/overflow.h>
 
 #include "ring/priv.h"
