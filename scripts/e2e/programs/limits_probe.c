@@ -2,6 +2,7 @@
 /* limits_probe TEST...: how much one program can take of a shared device. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <netdb.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -361,6 +362,28 @@ static void share_namespace(void)
 	take_share(open_device("mpa0"));
 }
 
+/* A listener on a port of its own. Return: NULL if it is refused. */
+static void *another_listener(struct ibv_pd *pd)
+{
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST }, *at;
+	const char *address = getenv("ADDRESS");
+	struct rdma_cm_id *id;
+
+	(void)pd;
+	check(address && !getaddrinfo(address, "0", &hints, &at), "ADDRESS");
+	check(!rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), "create_id: %m");
+	check(!rdma_bind_addr(id, at->ai_addr), "bind_addr: %m");
+	freeaddrinfo(at);
+	return rdma_listen(id, 1) ? NULL : id;
+}
+
+static void share_listeners(void)
+{
+	count("listeners", another_listener, NULL);
+	alarm(0);	/* the scenario has a limit */
+	wait_until_told("waiting");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -373,6 +396,7 @@ int main(int argc, char **argv)
 		{ "share_later", share_later },
 		{ "share_inherited", share_inherited },
 		{ "share_namespace", share_namespace },
+		{ "share_listeners", share_listeners },
 		{ NULL, NULL },
 	};
 

@@ -199,6 +199,23 @@ limits_shares() {
 	gives_back alice
 }
 
+# A share is of the user who listens, and ends with the program's listeners.
+scenario limits_listeners 60 "no user takes all listeners of a device" newer
+limits_listeners() {
+	local -x ADDRESS=$A4
+	local take=("$BIN/limits_probe" share_listeners)
+	dirty
+	echo 16384 >/sys/class/infiniband/mpa0/mpa/shares
+	takes alice "listeners 4" "${ALICE[@]}" "${take[@]}"
+	takes bob "listeners 4" "${BOB[@]}" "${take[@]}"
+	takes root "listeners 100" "${take[@]}"
+	gives_back root
+	gives_back alice
+	takes alice "listeners 4" "${ALICE[@]}" "${take[@]}"
+	gives_back bob
+	gives_back alice
+}
+
 waits_or_ended() { grep -q waiting "$WORK/$1.log" || not is_running "$1"; }
 
 # gets_none NAME COMMAND...: a program is refused, and waits

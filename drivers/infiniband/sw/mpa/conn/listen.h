@@ -21,6 +21,7 @@ struct rnic_lsock;
  * @ls:		the listening socket, or NULL if it gets no connections
  * @dev:	device
  * @cm_id:	receives the requests, with a reference
+ * @share:	share of the user who pays while it listens, or NULL
  * @asked_of:	number of startups that wait for programs of its user: an element of that array in
  *		@dev->cm.room, under @dev->cm.ep_lock; NULL for root
  * @silent:	its startups that wait for a Request, under @dev->cm.ep_lock
@@ -32,6 +33,7 @@ struct rnic_listener {
 	struct rnic_lsock *ls;
 	struct rnic_dev *dev;
 	struct iw_cm_id *cm_id;
+	struct rnic_share *share;
 	u32 *asked_of;
 	struct rnic_crowd silent;
 	u32 asked;

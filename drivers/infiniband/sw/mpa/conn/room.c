@@ -46,7 +46,7 @@ static struct work_struct *waiter;
  *
  * Call it before rnic_room_make(), because a place that became free before this woke nobody.
  *
- * Context: process, under lsocks_lock.
+ * Context: process, under accept_lock.
  */
 void rnic_room_await(struct work_struct *work)
 {
@@ -185,7 +185,7 @@ static bool may_ask(const struct rnic_listener *l)
  * rnic_room_may_ask() - test whether one more startup may wait for the program of a listener
  * @l:	listener
  *
- * Context: process, under lsocks_lock, which keeps @l.
+ * Context: process, under accept_lock, which keeps @l.
  * Return: true if it may.
  */
 bool rnic_room_may_ask(const struct rnic_listener *l)
@@ -266,7 +266,7 @@ static long evict_endpoint(struct rnic_ep *ep)
  * @l:		listener
  * @remote:	the peer's address
  *
- * Context: process, under lsocks_lock, because two callers would share the last place.
+ * Context: process, under accept_lock, because two callers would share the last place.
  * Return: 0 if there is room, else jiffies after which to try again unless the work of
  * rnic_room_await() runs before.
  */

@@ -21,7 +21,7 @@
 #include "core/regions.h"
 #include "core/stats.h"
 
-/* Limits that query_device reports */
+/* Limits that query_device reports, but for contexts and listeners */
 #define RNIC_MAX_QP		131072
 #define RNIC_MAX_QP_WR		32768
 #define RNIC_MAX_CQ		131072
@@ -30,6 +30,7 @@
 #define RNIC_MAX_PD		131072
 #define RNIC_MAX_MR		1048576
 #define RNIC_MAX_UCONTEXT	65536
+#define RNIC_MAX_LISTENER	65536
 #define RNIC_MAX_FASTREG_PAGES	256
 #define RNIC_MAX_RD_ATOM	128
 #define RNIC_MAX_MSG_SIZE	U32_MAX
@@ -42,6 +43,7 @@
  * @RNIC_OBJ_SRQ: shared receive queues
  * @RNIC_OBJ_QP: queue pairs
  * @RNIC_OBJ_MR: memory regions
+ * @RNIC_OBJ_LISTENER: listeners of rdma_cm
  * @RNIC_OBJ_N: number of kinds
  */
 enum rnic_obj {
@@ -51,6 +53,7 @@ enum rnic_obj {
 	RNIC_OBJ_SRQ,
 	RNIC_OBJ_QP,
 	RNIC_OBJ_MR,
+	RNIC_OBJ_LISTENER,
 	RNIC_OBJ_N
 };
 
@@ -173,7 +176,7 @@ struct rnic_cm_dev {
  * @set:	settings
  * @stats:	counters
  * @num:	objects in existence, by enum rnic_obj
- * @shares:	uid to struct rnic_share of a user that has a context
+ * @shares:	uid to struct rnic_share of a user that has a context or a listener
  * @cm:		the connection manager's part
  */
 struct rnic_dev {
@@ -234,12 +237,12 @@ static inline bool rnic_dev_is_enabled_here(const struct rnic_dev *dev)
 /**
  * struct rnic_share - what a user has of a device
  * @user:	the user
- * @contexts:	number of contexts that have the share, under the lock of rnic_dev.shares
- * @num:	objects of these contexts, by enum rnic_obj
+ * @refs:	number of contexts and listeners that have the share, under the lock of rnic_dev.shares
+ * @num:	objects of these contexts, and these listeners, by enum rnic_obj
  */
 struct rnic_share {
 	kuid_t user;
-	u32 contexts;
+	u32 refs;
 	atomic_t num[RNIC_OBJ_N];
 };
 

@@ -9,7 +9,8 @@
  *
  * A share belongs to the user who opened the context, because a program may change its uid, or
  * pass the file on. It exists while there is such a context, which outlives the context's objects.
- * Kernel consumers have no share.
+ * Kernel consumers have no share. rdma_cm does not say whose context a listener is for, so that is
+ * of the share of the user who listens, and kernel consumers listen as root.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -25,6 +26,7 @@ static const int limits[RNIC_OBJ_N] = {
 	[RNIC_OBJ_SRQ]		= RNIC_MAX_SRQ,
 	[RNIC_OBJ_QP]		= RNIC_MAX_QP,
 	[RNIC_OBJ_MR]		= RNIC_MAX_MR,
+	[RNIC_OBJ_LISTENER]	= RNIC_MAX_LISTENER,
 };
 
 /**
@@ -52,7 +54,7 @@ kuid_t rnic_user(void)
 }
 
 /**
- * rnic_share_get() - get the calling user's share for a context
+ * rnic_share_get() - get the calling user's share for a context or a listener
  * @dev:	the device
  *
  * Context: process.
@@ -71,7 +73,7 @@ struct rnic_share *rnic_share_get(struct rnic_dev *dev)
 		share = NULL;
 	} else {
 		share = share ?: mine;
-		share->contexts++;
+		share->refs++;
 	}
 	xa_unlock_irq(&dev->shares);
 	if (share != mine)
@@ -82,7 +84,7 @@ struct rnic_share *rnic_share_get(struct rnic_dev *dev)
 /**
  * rnic_share_put() - undo rnic_share_get()
  * @dev:	the device
- * @share:	the share; the context has no objects any more
+ * @share:	the share; the context has no objects any more, and the listener is not counted
  *
  * Context: process.
  */
@@ -91,7 +93,7 @@ void rnic_share_put(struct rnic_dev *dev, struct rnic_share *share)
 	bool last;
 
 	xa_lock_irq(&dev->shares);
-	last = !--share->contexts;
+	last = !--share->refs;
 	if (last)
 		__xa_erase(&dev->shares, __kuid_val(share->user));
 	xa_unlock_irq(&dev->shares);
