@@ -187,8 +187,31 @@ static void *set_addrform(void *ctx)
 	struct holder *h = ctx;
 
 	check(setsockopt(h->fd, IPPROTO_IPV6, IPV6_ADDRFORM, h->page, sizeof(int)) &&
-	      errno == EADDRNOTAVAIL, "IPV6_ADDRFORM: %m");
+	      errno == EBUSY, "IPV6_ADDRFORM: %m");
 	return NULL;
+}
+
+/* The stream is established when the task reads the value. */
+static void set_addrform_late(struct lent *l, struct holder *h)
+{
+	static const int form = AF_INET;
+	struct uffdio_copy copy = { .len = PAGE };
+	void *page = calloc(1, PAGE);
+
+	check(page, "no memory");
+	memcpy(page, &form, sizeof(form));
+	begin_state(l, MPA_STREAM_ESTABLISHED);
+	play_state(l, MPA_STREAM_ESTABLISHED);
+	wait_for(l->a, MPA_STREAM_ESTABLISHED);
+	copy.dst = (uintptr_t)h->page;
+	copy.src = (uintptr_t)page;
+	check(!ioctl(h->faults, UFFDIO_COPY, &copy), "UFFDIO_COPY: %m");
+	check(!pthread_join(h->thread, NULL), "join");
+	is_refused(l->a);
+	script_free(l);
+	close(h->faults);
+	munmap(h->page, PAGE);
+	free(page);
 }
 
 /*
@@ -197,37 +220,40 @@ static void *set_addrform(void *ctx)
  */
 static void addrform_before(void)
 {
-	static const int form = AF_INET;
-	struct uffdio_copy copy = { .len = PAGE };
 	struct holder h;
 	struct lent l;
-	void *page;
 
 	probe_server("::ffff:10.77.0.2", 0);
 	tcp_connect(&l);
 	make_device(&l, &l.p.a);
 	start_holder(&h, l.a, set_addrform);
 	set_ulp(l.a);
-	begin_state(&l, MPA_STREAM_ESTABLISHED);
-	play_state(&l, MPA_STREAM_ESTABLISHED);
-	wait_for(l.a, MPA_STREAM_ESTABLISHED);
-	page = calloc(1, PAGE);
-	check(page, "no memory");
-	memcpy(page, &form, sizeof(form));
-	copy.dst = (uintptr_t)h.page;
-	copy.src = (uintptr_t)page;
-	check(!ioctl(h.faults, UFFDIO_COPY, &copy), "UFFDIO_COPY: %m");
-	check(!pthread_join(h.thread, NULL), "join");
-	is_refused(l.a);
-	script_free(&l);
-	close(h.faults);
-	munmap(h.page, PAGE);
-	free(page);
+	set_addrform_late(&l, &h);
+}
+
+/* The same, but the connection is of IPv6 when the socket gets the protocol, and later of IPv4. */
+static void addrform_again(void)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct holder h;
+	struct lent l;
+
+	probe_server("fd77::2", 0);
+	tcp_connect(&l);
+	make_device(&l, &l.p.a);
+	start_holder(&h, l.a, set_addrform);
+	set_ulp(l.a);
+	check(!connect(l.a, &none, sizeof(none)), "disconnect: %m");
+	close(l.b);
+	probe_server("::ffff:10.77.0.2", 0);
+	tcp_join(&l, tcp_listen(&l.p.b));
+	set_addrform_late(&l, &h);
 }
 
 const struct test lend_lock_tests[] = {
 	{ "locked_startup", locked_startup },
 	{ "locked_worker", locked_worker },
 	{ "addrform_before", addrform_before },
+	{ "addrform_again", addrform_again },
 	{ NULL, NULL },
 };

@@ -15,7 +15,6 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/inet_connection_sock.h>
-#include <net/ipv6.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 #include <compat/sockaddr.h>
@@ -88,9 +87,8 @@ static int set_option(struct socket *sock, int level, int option, sockptr_t val,
 
 	if (level == SOL_MPA)
 		return user->set(u, option, val, len);
-	/* The first replaces our functions. In repair mode, what the driver sends goes nowhere. */
-	if ((level == SOL_IPV6 && option == IPV6_ADDRFORM) ||
-	    (level == SOL_TCP && option == TCP_REPAIR && READ_ONCE(u->busy)))
+	/* In repair mode, what the driver sends goes nowhere. */
+	if (level == SOL_TCP && option == TCP_REPAIR && READ_ONCE(u->busy))
 		return -EBUSY;
 	return u->ops->setsockopt(sock, level, option, val, len);
 }
@@ -123,6 +121,7 @@ static void release_ulp(struct sock *sk)
 	struct rnic_ulp *u = rcu_dereference_raw(inet_csk(sk)->icsk_ulp_data);
 
 	user->release(u);
+	WRITE_ONCE(sk->sk_prot, u->prot);
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
 	kfree(u);
 }
@@ -214,21 +213,43 @@ static const struct proto_ops *get_functions(const struct proto_ops *base)
 	return ops;
 }
 
+/*
+ * The struct proto of an IPv6 socket with the protocol: a copy of TCP's. IPV6_ADDRFORM replaces our
+ * functions, and TCP refuses it, under the socket lock, unless the socket has TCP's own struct
+ * proto. Filled in when the first such socket gets the protocol.
+ */
+static struct proto prot_v6;
+static struct proto *base_v6;
+
+/* Return: NULL if the socket's struct proto is not that of the first. */
+static struct proto *get_prot(const struct sock *sk)
+{
+	struct proto *prot = sk->sk_prot;
+
+	if (sk->sk_family != AF_INET6)
+		return prot;
+	mutex_lock(&functions_lock);
+	if (!base_v6) {
+		base_v6 = prot;
+		prot_v6 = *prot;
+	}
+	prot = base_v6 == prot ? &prot_v6 : NULL;
+	mutex_unlock(&functions_lock);
+	return prot;
+}
+
 /* TCP's functions of the protocol */
 
 /*
  * A sockmap replaces sk_prot, and does not restore it if there is a protocol by then. TCP lets no
  * socket with a protocol into a sockmap.
- *
- * IPV6_ADDRFORM replaces our functions. set_option() refuses it, but a task may be in the call
- * already. TCP refuses it, under the socket lock, for a socket that is for IPv6 only, or has an
- * IPv6 connection.
  */
 static int init_ulp(struct sock *sk)
 {
 	struct socket *sock = sk->sk_socket;
 	const struct proto_ops *ops;
 	struct rnic_ulp *u;
+	struct proto *prot;
 	int ret;
 
 	if (sk->sk_state != TCP_ESTABLISHED || !sock)
@@ -236,20 +257,21 @@ static int init_ulp(struct sock *sk)
 	if (rnic_sock_in_sockmap(sk))
 		return -EBUSY;
 	ops = get_functions(READ_ONCE(sock->ops));
-	if (!ops)
+	prot = get_prot(sk);
+	if (!ops || !prot)
 		return -EOPNOTSUPP;
 	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
 	if (!u)
 		return -ENOMEM;
 	u->sk = sk;
 	u->ops = READ_ONCE(sock->ops);
+	u->prot = sk->sk_prot;
 	ret = user->init(u);
 	if (ret) {
 		kfree(u);
 		return ret;
 	}
-	if (sk->sk_family == AF_INET6 && ipv6_addr_v4mapped(&sk->sk_v6_daddr))
-		sk->sk_ipv6only = true;
+	WRITE_ONCE(sk->sk_prot, prot);
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, u);
 	__module_get(THIS_MODULE);
 	/* Store the pointer before our functions, which read it. Pairs with get_ulp(). */
