@@ -89,7 +89,7 @@ bool rnic_receive_backlog(struct rnic_qp *qp, struct rnic_conn *conn)
  * @conn:	its connection
  *
  * Before this the worker did nothing when it was woken, so this looks for data that arrived and
- * for work requests.
+ * for work requests. Softirqs are off, as in rnic_sock_send().
  *
  * Context: process, without I/O.
  */
@@ -102,9 +102,11 @@ void rnic_qp_begin(struct rnic_qp *qp, struct rnic_conn *conn)
 	spin_lock_bh(&qp->lock);
 	rnic_qp_move(qp, RNIC_MOVE_BEGIN);
 	spin_unlock_bh(&qp->lock);
+	local_bh_disable();
 	if (is_small(qp, conn))
 		kick = rnic_rx_run(qp, s) || rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) ||
 		       rnic_qp_failed(qp) || qp->rx.eof;
+	local_bh_enable();
 	rnic_sock_unlock(s);
 	if (kick)
 		rnic_qp_kick(qp);

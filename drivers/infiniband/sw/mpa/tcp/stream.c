@@ -143,7 +143,8 @@ int rnic_sock_push(struct rnic_sock *s, struct page *page, u32 off, u32 len, boo
  * @len:	bytes, at most a page
  *
  * Copies to a chunk instead of calling sendmsg(), which would allocate 32 KiB that the socket
- * keeps for life.
+ * keeps for life. TCP charges the memory cgroup of the program. With softirqs off it does not
+ * reclaim in one that is full, for which the startups of all programs would wait.
  *
  * Context: process, socket lock not held.
  * Return: 0; -ENOBUFS if TCP did not take all of it, also for lack of memory; or another -errno.
@@ -159,7 +160,9 @@ int rnic_sock_send(struct rnic_sock *s, const void *buf, u32 len)
 	} while (chunk.size - chunk.fill < len);
 	memcpy(page_address(chunk.page) + chunk.fill, buf, len);
 	rnic_sock_lock(s);
+	local_bh_disable();
 	ret = rnic_sock_push(s, chunk.page, chunk.fill, len, false);
+	local_bh_enable();
 	rnic_sock_unlock(s);
 	/* FPDUs begin at multiples of 4. */
 	chunk.fill += ALIGN(len, 4);

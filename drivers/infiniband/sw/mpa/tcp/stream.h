@@ -15,6 +15,7 @@
  *	urg_data		before git, 0 keeps tcp_read_sock() from stopping at urgent data
  *	notsent_lowat		3.12, per socket: bounds unsent bytes
  *	sk_rcvlowat		before git, tcp_set_rcvlowat() since 4.18: wakes at a whole FPDU
+ *	sk_prot			4.4, IPV6_ADDRFORM fails unless it is TCP's own for IPv6
  *	sk_user_data flags	6.0, tell a psock from our pointer; NOCOPY keeps it from children
  *	sk_lock.owned,
  *	sk_lock.wq		before git, lock_sock() that does not wait; woken at the release
@@ -92,12 +93,12 @@ static inline bool rnic_sock_owned(const struct rnic_sock *s)
  * rnic_sock_gfp() - allocation flags for the owner of the socket lock
  * @s:	socket, locked
  *
- * Return: GFP_NOIO for a process, GFP_ATOMIC for a softirq.
+ * Return: GFP_NOIO for a process, GFP_ATOMIC for a softirq and with softirqs off.
  */
 static inline gfp_t rnic_sock_gfp(const struct rnic_sock *s)
 {
 	rnic_sock_assert_locked(s);
-	return rnic_sock_owned(s) ? GFP_NOIO : GFP_ATOMIC;
+	return rnic_sock_owned(s) && !in_softirq() ? GFP_NOIO : GFP_ATOMIC;
 }
 
 /**
