@@ -39,6 +39,9 @@ int rnic_cq_push(struct rnic_cq *cq, const struct rnic_cqe *cqe, bool solicited,
 	solicited |= cqe->status != IB_WC_SUCCESS;
 	spin_lock_irqsave(&cq->lock, flags);
 	if (again && rnic_cq_ring_is_half_full(&cq->ring)) {
+		/* The consumer may poll only after an upcall. */
+		if (rnic_cq_take_arming(cq, solicited))
+			WRITE_ONCE(cq->upcall_due, 1);
 		spin_unlock_irqrestore(&cq->lock, flags);
 		return -EAGAIN;
 	}
