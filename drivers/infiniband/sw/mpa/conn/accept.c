@@ -75,7 +75,10 @@ static struct rnic_ep *create_endpoint(struct rnic_lsock *ls, struct rnic_listen
 	return ep;
 }
 
-/* Give an endpoint its connection, a reference to @l, and the caller a reference. */
+/*
+ * Give an endpoint its connection, a reference to @l, and the caller a reference. If BPF has the
+ * connection by now, the first look ends it.
+ */
 static void begin_endpoint(struct rnic_ep *ep, struct rnic_listener *l, const struct rnic_sock *s,
 			   const struct sockaddr_storage *remote)
 {
@@ -86,7 +89,8 @@ static void begin_endpoint(struct rnic_ep *ep, struct rnic_listener *l, const st
 	WRITE_ONCE(ep->listener, l);
 	ep->conn.s = *s;
 	rnic_sock_keepalive(&ep->conn.s, READ_ONCE(set->keepalive_s));
-	rnic_sock_hook(&ep->conn.s, rnic_conn_sock_event);
+	if (rnic_sock_hook(&ep->conn.s, rnic_conn_sock_event))
+		WRITE_ONCE(ep->cut, MPA_ON_CONSUMER_GONE);
 	rnic_conn_arm(&ep->conn, rnic_room_request_time(set));
 	rnic_room_enter(ep, remote);
 	mutex_unlock(&ep->lock);

@@ -70,7 +70,7 @@ static void report_state(struct sock *sk)
  *
  * Context: process.
  * Return: 0, or -EBUSY if KCM or BPF has the socket. They may be faster on a program's, and BPF on
- * an accepted one, which then has no events and ends by its deadline.
+ * an accepted one.
  */
 int rnic_sock_hook(struct rnic_sock *s, rnic_sock_event_fn event)
 {
