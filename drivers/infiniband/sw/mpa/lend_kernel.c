@@ -93,7 +93,7 @@ EXPORT_SYMBOL_GPL(rdma_mpa_accept);
  * @pd:		Private Data
  * @pd_len:	bytes of it
  *
- * The caller reads from the socket and writes to it again when this returns.
+ * The caller reads from the socket and writes to it again when this returns 0.
  *
  * Context: process.
  * Return: 0, or see rdma_mpa_accept().
