@@ -173,6 +173,36 @@ static void rnr_srq(void)
 	close_two(p);
 }
 
+/*
+ * One connection takes receives of a shared queue for longer than the Send of the other may wait.
+ * That one is slower, because it only looks from time to time.
+ */
+static void rnr_srq_busy(void)
+{
+	double start = now();
+	struct ibv_wc wc;
+	struct pair p[2];
+	int i, got;
+
+	open_two(p);
+	send_100(&p[1], 0, IBV_WR_SEND);
+	wc_none(&p[1].b, 100);
+	for (i = 0; now() - start < 3; i++) {
+		receive_100(&p[0].b, i);
+		send_100(&p[0], i, IBV_WR_SEND);
+		wc_expect(&p[0].a, i, IBV_WC_SUCCESS);
+		while (!wc_get(&p[0].b, &wc, 0) && !wc_get(&p[1].b, &wc, 1))
+			check(now() - start < 60, "Send %d was not received", i);
+		check(!wc.status, "status %d", wc.status);
+		usleep(50000);		/* the time between two messages */
+	}
+	receive_100(&p[0].b, i);
+	got = wc_get(&p[0].b, &wc, 0) || wc_get(&p[1].b, &wc, WAIT_MS) ||
+	      wc_get(&p[0].b, &wc, 0);
+	check(got && !wc.status, "the Send that waited was not received");
+	close_two(p);
+}
+
 /* Each end waits for a receive of the other, with Reads behind that. It ends after 1000 ms. */
 static void rnr_over(void)
 {
@@ -275,6 +305,7 @@ const struct test rnr_tests[] = {
 	{ "rnr_each", rnr_each },
 	{ "rnr_doorbell", rnr_doorbell },
 	{ "rnr_srq", rnr_srq },
+	{ "rnr_srq_busy", rnr_srq_busy },
 	{ "rnr_over", rnr_over },
 	{ "rnr_closed", rnr_closed },
 	{ "rnr_ends", rnr_ends },

@@ -73,6 +73,20 @@ static void begin_wait(struct rnic_qp *qp)
 		rnic_qp_kick(qp);
 }
 
+/*
+ * Return: jiffies for which the Send has waited in vain. It does not while others take receives of
+ * its shared receive queue, because the consumer posts them then.
+ */
+static unsigned long count_wait(const struct rnic_qp *qp)
+{
+	unsigned long since = qp->rx.rnr_since, taken;
+
+	if (!qp->rx.rnr)
+		return 0;
+	taken = qp->srq ? READ_ONCE(qp->srq->taken) : since;
+	return jiffies - (time_after(taken, since) ? taken : since);
+}
+
 /**
  * rnic_receive_await() - let a Send wait for a receive
  * @qp:	queue pair with the data path, for which rnic_receive_take() found none
@@ -88,7 +102,7 @@ static void begin_wait(struct rnic_qp *qp)
 bool rnic_receive_await(struct rnic_qp *qp)
 {
 	struct rnic_rx *rx = &qp->rx;
-	unsigned long waited = rx->rnr ? jiffies - rx->rnr_since : 0;
+	unsigned long waited = count_wait(qp);
 
 	if (waited >= rx->rnr_wait || rnic_qp_state(qp) != IB_QPS_RTS) {
 		end_wait(qp);

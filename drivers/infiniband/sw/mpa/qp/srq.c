@@ -52,6 +52,8 @@ static void wake_waiter(struct rnic_srq *srq)
  * @qp:		queue pair that takes it; becomes a waiter if there is none
  * @rwqe:	set to a private copy
  *
+ * Another queue pair may be faster than a waiter that was woken, which is then the first waiter.
+ *
  * May raise IB_EVENT_SRQ_LIMIT_REACHED.
  *
  * Context: any.
@@ -67,10 +69,15 @@ int rnic_srq_pop(struct rnic_qp *qp, struct rnic_rwqe *rwqe)
 	spin_lock_irqsave(&srq->lock, flags);
 	ret = rnic_rq_pop(&srq->rq, rwqe);
 	low = ret && take_limit(srq);
-	if (ret)
+	if (ret) {
+		WRITE_ONCE(srq->taken, jiffies);
 		list_del_init(&qp->waiter);
-	else if (list_empty(&qp->waiter))
-		list_add_tail(&qp->waiter, &srq->waiters);
+	} else if (list_empty(&qp->waiter)) {
+		if (qp->rx.rnr)
+			list_add(&qp->waiter, &srq->waiters);
+		else
+			list_add_tail(&qp->waiter, &srq->waiters);
+	}
 	wake_waiter(srq);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (low)
@@ -121,6 +128,7 @@ int rnic_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 
 	spin_lock_init(&srq->lock);
 	INIT_LIST_HEAD(&srq->waiters);
+	srq->taken = jiffies;
 	ret = rnic_rq_init(&srq->rq, attr->max_wr, uctx);
 	if (ret) {
 		rnic_dev_uncharge(dev, RNIC_OBJ_SRQ, rnic_pd_share(ibsrq->pd));

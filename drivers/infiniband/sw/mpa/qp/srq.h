@@ -20,6 +20,7 @@ struct rnic_qp;
  * @rq:		receive work requests
  * @limit:	number of receives below which the limit event is raised; 0 if not armed
  * @waiters:	queue pairs with a Send that waits for a receive, by rnic_qp.waiter
+ * @taken:	time in jiffies when a receive was last taken, or of the creation
  */
 struct rnic_srq {
 	struct ib_srq ibsrq;
@@ -27,6 +28,7 @@ struct rnic_srq {
 	struct rnic_rq rq;
 	u32 limit;
 	struct list_head waiters;
+	unsigned long taken;
 };
 
 /**
