@@ -9,6 +9,7 @@ from device import ACCEPT, Called, Moves, opened, serving, test
 
 READS, SIZE, ORD = 6, 1000, 4       # of endpoint.c
 SEND_INV, SEND_SE, SEND_SE_INV = 4, 5, 6
+LOC_PROT_ERR = "4"                  # IBV_WC_LOC_PROT_ERR
 
 
 def told(conn, error, bad):
@@ -139,6 +140,7 @@ def reads_sink_gone():
         bad = asked.part(0, 0, SIZE)
         asked.conn.say(bad)
         told(asked.conn, "1/1/0", bad)
+        assert asked.program.expect("unfetched")[1:] == ["0", LOC_PROT_ERR]
     assert asked.called.freed[0] == 0
 
 

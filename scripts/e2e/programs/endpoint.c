@@ -547,7 +547,7 @@ static void on_event(struct rdma_cm_event *ev)
 		if (wants(c, 'L'))
 			poll_completions(c);
 		rdma_disconnect(id);
-		if (wants(c, 'r'))
+		if (wants(c, 'r') || wants(c, 'u'))
 			poll_completions(c);
 		free_conn(c);
 		break;

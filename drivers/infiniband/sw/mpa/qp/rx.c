@@ -300,8 +300,12 @@ static enum wire_err rx_read_response(struct pass *p, const struct ddp_seg *seg)
 	if (seg->last != (r->got + seg->len == r->len))
 		return WIRE_DDP_T_BOUNDS;
 	err = place_tagged(p, seg, r->stag, r->to + r->got, IB_ACCESS_LOCAL_WRITE);
-	if (err)
+	if (err) {
+		/* The consumer has taken the sink away. */
+		if (r->slot != RNIC_NO_SLOT)
+			rnic_sent_done(qp, r->slot, IB_WC_LOC_PROT_ERR);
 		return err;
+	}
 	r->got += seg->len;
 	if (seg->last)
 		complete_read(qp, r);
