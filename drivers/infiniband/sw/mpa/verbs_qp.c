@@ -217,7 +217,8 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	tasklet_kill(&qp->soft);
 	cancel_work_sync(&qp->work);
 	rnic_cq_forget(qp->scq, ibqp);
-	rnic_cq_forget(qp->rcq, ibqp);
+	if (qp->rcq != qp->scq)
+		rnic_cq_forget(qp->rcq, ibqp);
 	free_rings(qp);
 	rnic_dev_uncharge(dev, RNIC_OBJ_QP, rnic_pd_share(ibqp->pd));
 	return 0;

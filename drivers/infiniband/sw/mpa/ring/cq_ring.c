@@ -182,7 +182,8 @@ bool rnic_cq_ring_poll(struct rnic_cq_ring *ring, struct ib_wc *wc)
  * @ring:	the ring; a user ring is not changed, because its entries have no pointer
  * @qp:		the queue pair, which does not push any more
  *
- * The other completions keep their order.
+ * The other completions keep their order. Those before the first of @qp are not touched, because a
+ * consumer that drained the queue pair has left none, and the caller has interrupts off.
  */
 void rnic_cq_ring_forget(struct rnic_cq_ring *ring, const struct ib_qp *qp)
 {
@@ -191,8 +192,11 @@ void rnic_cq_ring_forget(struct rnic_cq_ring *ring, const struct ib_qp *qp)
 	for (from = ring->get; ring->kern && from != ring->put; from++) {
 		const struct ib_wc *wc = &ring->kern[from & (ring->size - 1)];
 
-		if (wc->qp != qp)
-			ring->kern[to++ & (ring->size - 1)] = *wc;
+		if (wc->qp == qp)
+			continue;
+		if (to != from)
+			ring->kern[to & (ring->size - 1)] = *wc;
+		to++;
 	}
 	if (ring->kern)
 		ring->put = to;
