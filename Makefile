@@ -13,8 +13,8 @@ elsewhere:
 else
 
 # The running kernel's headers, else the newest installed.
-KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
-	$(shell ls -d /lib/modules/*/build 2>/dev/null | sort -rV))
+KDIR ?= $(patsubst %/Makefile,%,$(firstword $(wildcard /lib/modules/$(shell uname -r)/build/Makefile) \
+	$(shell ls /lib/modules/*/build/Makefile 2>/dev/null | sort -rV)))
 
 all: modules
 
@@ -23,8 +23,9 @@ modules clean: headers
 	$(if $(filter clean,$@),rm -rf build)
 
 headers:
-	@test -n "$(KDIR)" || { echo 'no kernel headers: install' \
-		'linux-headers-amd64, or name a folder: make KDIR=DIR' >&2; exit 1; }
+	@test -n "$(KDIR)" || { echo 'no kernel headers: install linux-headers-amd64' \
+		'(elsewhere linux-headers-generic or kernel-devel),' \
+		'or name a folder: make KDIR=DIR' >&2; exit 1; }
 
 # Do not sign: only the distribution has its key.
 install: modules
@@ -44,6 +45,9 @@ uninstall: headers
 
 deb:
 	scripts/package/deb.sh
+
+dist:
+	scripts/package/archive.sh
 
 package-check:
 	scripts/package/check.sh
@@ -126,6 +130,7 @@ help:
 	@echo 'make install   install it where modprobe finds it'
 	@echo 'make uninstall  take it away from there'
 	@echo 'make deb       Debian packages of the module (DKMS) and its unit, in build/deb'
+	@echo 'make dist      the archive of the source for packages of other distributions, in build/dist'
 	@echo 'make package-check  the packages: contents, builds, a machine that reboots'
 	@echo 'make demo      RDMA programs between two hosts in a small VM, as a table'
 	@echo 'make check     unit tests, fuzzers, lint, KUnit, scenarios (KERNELS=all: all of them, on 6.1, 6.12, 7.3)'
@@ -150,6 +155,6 @@ help:
 	@echo 'make lint      style and static checks'
 	@echo 'make clean     remove what was built'
 
-.PHONY: all modules clean headers install uninstall deb package-check demo check check-all unit fuzz kunit e2e container-check debug-check newer-check kernels fresh-check arch-check bench bench-native bench-count bench-growth bench-profile bench-storage suites lint help
+.PHONY: all modules clean headers install uninstall deb dist package-check demo check check-all unit fuzz kunit e2e container-check debug-check newer-check kernels fresh-check arch-check bench bench-native bench-count bench-growth bench-profile bench-storage suites lint help
 
 endif

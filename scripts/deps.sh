@@ -19,15 +19,19 @@ packages() {
 	unit)
 		echo make gcc libc6-dev
 		;;
-	check)
+	demo)
 		packages build
+		echo linux-image-amd64 xz-utils cpio kmod qemu-system-x86 busybox-static iproute2 \
+			iputils-ping procps rdma-core ibverbs-providers ibverbs-utils rdmacm-utils \
+			perftest
+		;;
+	check)
+		packages demo
 		packages fuzz
 		packages kernels
-		echo linux-image-amd64 "$kernel_source" xz-utils cpio kmod \
-			qemu-system-x86 busybox-static bash-builtins iproute2 iputils-ping procps \
-			rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest qperf \
-			libibverbs-dev librdmacm-dev python3-minimal python3-yaml \
-			tshark tcpdump ethtool gcc nfs-common nfs-kernel-server
+		echo "$kernel_source" bash-builtins qperf libibverbs-dev librdmacm-dev \
+			python3-minimal python3-yaml tshark tcpdump ethtool nfs-common \
+			nfs-kernel-server
 		;;
 	kernels)
 		echo make gcc libc6-dev dkms
@@ -103,7 +107,7 @@ packages() {
 		echo podman crun uidmap
 		;;
 	*)
-		die "usage: deps.sh [build|unit|check|kernels|cross|arch|suite|fuzz|debug|vng|bench|native|storage|suites|iscsi|lint|package|package-check|pair|running|containers]..."
+		die "usage: deps.sh [build|unit|demo|check|kernels|cross|arch|suite|fuzz|debug|vng|bench|native|storage|suites|iscsi|lint|package|package-check|pair|running|containers]..."
 		;;
 	esac
 }
@@ -113,10 +117,13 @@ packages() {
 gives() {
 	case $1 in
 	libc6-dev) echo /usr/include/stdio.h ;;
+	linux-headers-[0-9]*) echo "/lib/modules/${1#linux-headers-}/build/Makefile" ;;
 	linux-headers-*) echo '/lib/modules/*/build/Makefile' ;;
 	linux-image-*) echo '/boot/vmlinuz-*' ;;
 	linux-source*) echo '/usr/src/linux-source-*.tar.xz' ;;
-	linux-modules-*) echo '/lib/modules/*/kernel/drivers/infiniband/core/iw_cm.ko*' ;;
+	linux-modules-extra-*)
+		echo "/lib/modules/${1#linux-modules-extra-}/kernel/drivers/infiniband/core/iw_cm.ko*"
+		;;
 	xz-utils) echo xz ;;
 	kmod) echo modinfo ;;
 	qemu-system-x86) echo qemu-system-x86_64 ;;

@@ -62,7 +62,9 @@ table() {
 				return part[1] "." part[2] ", the debug kernel"
 			if (match(release, /\+deb[0-9]+/))
 				return part[1] "." part[2] ", Debian " substr(release, RSTART + 4, RLENGTH - 4)
-			return part[1] "." part[2] ", Debian 12"
+			if (release ~ /^6\.1\.0-/)
+				return part[1] "." part[2] ", Debian 12"
+			return release
 		}
 		function score(passed, failed, extent) {
 			return passed " of " passed + failed (extent == "part" ? ", a part" : "")

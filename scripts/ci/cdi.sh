@@ -9,8 +9,11 @@
 # Make the description anew whenever the device is made anew, because the number of its file
 # /dev/infiniband/uverbsN may then be another.
 set -euo pipefail
-# shellcheck source=scripts/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+die() {
+	echo "cdi.sh: $*" >&2
+	exit 1
+}
 
 # uverbs_of DEVICE: the name of its file
 uverbs_of() {

@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-"$TOP/scripts/deps.sh" build check
+"$TOP/scripts/deps.sh" demo
 module=$("$TOP/scripts/module.sh")
 step "starting a virtual machine: Linux $(guest_release), this machine's files read-only"
 exec "$TOP/scripts/vm/run.sh" -c 2 -m 2G -t 300 -- \

@@ -81,11 +81,13 @@ device_made() {
 	[ -d /sys/module/ib_uverbs ] || fail "active, and ib_uverbs is not loaded"
 }
 
-known_as_iwarp() {
+# The port mapper would make calls slow (troubleshooting.rst).
+loaded_by_rdma_core() {
 	udevadm settle
-	udevadm info -q property /sys/class/infiniband/mpa0 | grep -x ID_RDMA_IWARP=1
-	wait_for is_active rdma-load-modules@iwarp.service
 	wait_for is_active rdma-hw.target
+	is_active rdma-load-modules@rdma.service
+	[ -d /sys/module/rdma_ucm ] || fail "rdma_ucm is not loaded"
+	has_stopped iwpmd.service
 }
 
 reload_applies() {
@@ -245,7 +247,7 @@ first_boot() {
 	attempt module_there "packages: DKMS built the module when its package was installed"
 	attempt autopkgtest_unit "unit: the package's own autopkgtest"
 	attempt device_made "unit: makes the device, with the settings of its file"
-	attempt known_as_iwarp "udev: rdma-core takes the device for iWARP"
+	attempt loaded_by_rdma_core "udev: rdma-core loads its modules, and starts no port mapper"
 	attempt reload_applies "unit: reload writes the settings, the device stays"
 	attempt restart_forgets "unit: restart forgets what is not in the file any more"
 	attempt faulty_files "unit: a faulty file fails with its sentence, and leaves no device"

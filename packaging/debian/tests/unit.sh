@@ -31,6 +31,11 @@ wait_for() {
 
 not() { ! "$@"; }
 
+# The headers may be those of a newer kernel than the one that runs.
+modinfo rdma_mpa > /dev/null || {
+	echo "unit: DKMS has built no module for the kernel that runs, $(uname -r)" >&2
+	exit 77
+}
 trap clean_up EXIT
 printf '%s\n' NAME=mpatest crc=off 'rtr = write read' > "/etc/rdma-mpa/$interface.conf"
 systemctl enable -q "rdma-mpa@$interface.service"
