@@ -56,14 +56,22 @@ chosen() {
 # table: from the lines that count
 table() {
 	awk '
+		# processor RELEASE: empty for amd64, else ", NAME"
+		function processor(release) {
+			if (!match(release, /-(arm64|riscv64|powerpc64le|s390x)$/))
+				return ""
+			release = substr(release, RSTART + 1)
+			return ", " (release == "powerpc64le" ? "ppc64el" : release)
+		}
 		function series(release,	part) {
 			split(release, part, ".")
 			if (release ~ /debug/)
 				return part[1] "." part[2] ", the debug kernel"
 			if (match(release, /\+deb[0-9]+/))
-				return part[1] "." part[2] ", Debian " substr(release, RSTART + 4, RLENGTH - 4)
+				return part[1] "." part[2] ", Debian " \
+					substr(release, RSTART + 4, RLENGTH - 4) processor(release)
 			if (release ~ /^6\.1\.0-/)
-				return part[1] "." part[2] ", Debian 12"
+				return part[1] "." part[2] ", Debian 12" processor(release)
 			return release
 		}
 		function score(passed, failed, extent) {
@@ -86,7 +94,7 @@ table() {
 			releases[name]++
 			builds[name] += ($5 == 0)
 			short = $2
-			sub(/-amd64$/, "", short)
+			sub(/-(amd64|arm64|riscv64|powerpc64le|s390x)$/, "", short)
 			if (!(name in first))
 				first[name] = short
 			latest[name] = short

@@ -58,6 +58,7 @@ build() {
 	! grep -qiE 'warning:' "$log" || status=1
 	[ -e "$work/rdma_mpa.ko" ] || status=1
 	result $status "the module builds for $release" "$log"
+	record built "$release" $((status == 0)) $((status != 0)) whole
 	[ "$arch" != arm64 ] || ordered "$work/rdma_mpa.ko" "$release"
 }
 

@@ -31,7 +31,7 @@ SCENARIOS=(
 	send_bw_poll unload
 )
 
-# count NAME FILE STATUS
+# count NAME FILE STATUS WHAT
 count() {
 	local good bad
 	read -r good bad < <(awk -f "$TOP/scripts/tap.awk" "$2")
@@ -39,6 +39,7 @@ count() {
 		bad=1
 		summary+=("$1: ended with status $3")
 	fi
+	record "$4" "$release" "$good" "$bad" part
 	passed=$((passed + good)) failed=$((failed + bad))
 	summary+=("$(printf '%-44s %4d passed, %d failed' "$1" "$good" "$bad")")
 }
@@ -71,7 +72,7 @@ unit_tests() {
 	local status=0
 	step "$arch: the engine's tests, below qemu's user mode"
 	"qemu-$qemu" -L "$image/root" "$out/unit/unit" 2>&1 | tee "$out/unit.tap" || status=$?
-	count "$arch: the engine's tests" "$out/unit.tap" $status
+	count "$arch: the engine's tests" "$out/unit.tap" $status kunit
 }
 
 scenarios() {
@@ -80,7 +81,7 @@ scenarios() {
 	"$TOP/scripts/arch/run.sh" -t "$VM_SECONDS" -o "$out/vm" "$arch" env \
 		MODULE="$out/module/rdma_mpa.ko" E2E_BIN="$out/bin" E2E_SLOW="${E2E_SLOW:-5}" \
 		OUTDIR=/out scripts/e2e/guest.sh "$@" || status=$?
-	count "$arch: end-to-end scenarios" "$out/vm/output" $status
+	count "$arch: end-to-end scenarios" "$out/vm/output" $status scenarios
 }
 
 check() {

@@ -12,6 +12,13 @@ ARCH_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/rdma_mpa
 HEADERS_CACHE=$ARCH_CACHE/headers
 mkdir -p "$ARCH_BUILD" "$HEADERS_CACHE"
 
+# record WHAT RELEASE PASSED FAILED EXTENT: a line of results for matrix.sh, in place of an older one
+record() {
+	local results=$ARCH_BUILD/results older=''
+	[ ! -e "$results" ] || older=$(grep -vF " $2 $1 " "$results" || true)
+	printf '%s\n' ${older:+"$older"} "$(date +%F) $2 $1 $3 $4 $5" > "$results"
+}
+
 # gnu_type ARCH: the beginning of the names of its compilers
 gnu_type() {
 	case $1 in
