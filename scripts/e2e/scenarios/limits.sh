@@ -45,7 +45,9 @@ all_connected() { [ "$(hw_counter mpa0 startups_ok)" -ge "$1" ]; }
 # locked. Data that arrives meanwhile wakes a worker.
 scenario limits_workers 90 "tasks that are preempted in their doorbells hold up no worker"
 limits_workers() {
-	local i way before preempted most idle=()
+	local i way before preempted most nice idle=()
+	nice=$(</sys/bus/workqueue/devices/rdma_mpa/nice)
+	[ "$nice" = 0 ] || fail "workers have a nice value of $nice, so one program takes the processors"
 	before=$(hw_counter mpa0 startups_ok)
 	for i in 1 2 3 4 5 6 7 8; do
 		way="read"

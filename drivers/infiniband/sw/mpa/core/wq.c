@@ -6,12 +6,15 @@
 
 #include "core/wq.h"
 
-/* The queue pairs. Administrators find it in sysfs (WQ_SYSFS): performance.rst */
+/*
+ * The queue pairs. The priority is normal, because a program can keep their workers busy, and other
+ * programs need the processors, too. Administrators find it in sysfs (WQ_SYSFS): performance.rst
+ */
 struct workqueue_struct *rnic_wq;
 /*
  * Startups run one at a time, so that connections are opened and reported in the order of the
- * program's requests. perftest relies on that order to pair its queue pairs. The priority is
- * normal, because iw_cm's workers, which run next, have the same and take over without a switch.
+ * program's requests. perftest relies on that order to pair its queue pairs. They have the priority
+ * of iw_cm's workers, which run next and take over without a switch.
  */
 struct workqueue_struct *rnic_startup_wq;
 /*
@@ -29,8 +32,7 @@ struct workqueue_struct *rnic_lent_wq;
  */
 int rnic_wq_init(void)
 {
-	rnic_wq = alloc_workqueue("rdma_mpa",
-				  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM | WQ_SYSFS, 0);
+	rnic_wq = alloc_workqueue("rdma_mpa", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS, 0);
 	if (!rnic_wq)
 		return -ENOMEM;
 	rnic_startup_wq = alloc_ordered_workqueue("rdma_mpa_startup", WQ_MEM_RECLAIM);
