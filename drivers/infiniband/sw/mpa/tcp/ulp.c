@@ -116,12 +116,46 @@ static __poll_t poll_socket(struct file *file, struct socket *sock, struct poll_
 	return READ_ONCE(u->busy) ? user->poll(u) : seen | user->poll(u);
 }
 
+/*
+ * The struct proto of an IPv6 socket with the protocol: a copy of TCP's. IPV6_ADDRFORM replaces our
+ * functions, and TCP refuses it, under the socket lock, unless the socket has TCP's own struct
+ * proto. Filled in when the first such socket gets the protocol.
+ */
+static DEFINE_SPINLOCK(prot_lock);
+static struct proto prot_v6;
+static struct proto *base_v6;
+
+/* The caller holds sk_callback_lock. Return: -EOPNOTSUPP if it is not that of the first socket. */
+static int replace_prot(struct sock *sk)
+{
+	struct proto *prot = sk->sk_prot;
+
+	if (sk->sk_family != AF_INET6)
+		return 0;
+	spin_lock(&prot_lock);
+	if (!base_v6) {
+		base_v6 = prot;
+		prot_v6 = *prot;
+	}
+	spin_unlock(&prot_lock);
+	if (prot != base_v6)
+		return -EOPNOTSUPP;
+	WRITE_ONCE(sk->sk_prot, &prot_v6);
+	return 0;
+}
+
+static void restore_prot(struct sock *sk)
+{
+	if (sk->sk_prot == &prot_v6)
+		WRITE_ONCE(sk->sk_prot, base_v6);
+}
+
 static void release_ulp(struct sock *sk)
 {
 	struct rnic_ulp *u = rcu_dereference_raw(inet_csk(sk)->icsk_ulp_data);
 
 	user->release(u);
-	WRITE_ONCE(sk->sk_prot, u->prot);
+	restore_prot(sk);
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
 	kfree(u);
 }
@@ -213,70 +247,60 @@ static const struct proto_ops *get_functions(const struct proto_ops *base)
 	return ops;
 }
 
-/*
- * The struct proto of an IPv6 socket with the protocol: a copy of TCP's. IPV6_ADDRFORM replaces our
- * functions, and TCP refuses it, under the socket lock, unless the socket has TCP's own struct
- * proto. Filled in when the first such socket gets the protocol.
- */
-static struct proto prot_v6;
-static struct proto *base_v6;
-
-/* Return: NULL if the socket's struct proto is not that of the first. */
-static struct proto *get_prot(const struct sock *sk)
-{
-	struct proto *prot = sk->sk_prot;
-
-	if (sk->sk_family != AF_INET6)
-		return prot;
-	mutex_lock(&functions_lock);
-	if (!base_v6) {
-		base_v6 = prot;
-		prot_v6 = *prot;
-	}
-	prot = base_v6 == prot ? &prot_v6 : NULL;
-	mutex_unlock(&functions_lock);
-	return prot;
-}
-
 /* TCP's functions of the protocol */
 
 /*
- * A sockmap replaces sk_prot, and does not restore it if there is a protocol by then. TCP lets no
- * socket with a protocol into a sockmap.
+ * A sockmap replaces sk_prot, too, and BPF puts no socket with a protocol into one. It looks at
+ * icsk_ulp_ops under sk_callback_lock and not under the socket lock, and TCP sets that only after
+ * our init.
  */
+static int exclude_sockmap(struct sock *sk)
+{
+	int ret = -EBUSY;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	if (!rnic_sock_in_sockmap(sk))
+		ret = replace_prot(sk);
+	if (!ret)
+		inet_csk(sk)->icsk_ulp_ops = &mpa_ulp;
+	write_unlock_bh(&sk->sk_callback_lock);
+	return ret;
+}
+
 static int init_ulp(struct sock *sk)
 {
 	struct socket *sock = sk->sk_socket;
 	const struct proto_ops *ops;
 	struct rnic_ulp *u;
-	struct proto *prot;
 	int ret;
 
 	if (sk->sk_state != TCP_ESTABLISHED || !sock)
 		return -ENOTCONN;
-	if (rnic_sock_in_sockmap(sk))
-		return -EBUSY;
 	ops = get_functions(READ_ONCE(sock->ops));
-	prot = get_prot(sk);
-	if (!ops || !prot)
+	if (!ops)
 		return -EOPNOTSUPP;
 	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
 	if (!u)
 		return -ENOMEM;
 	u->sk = sk;
 	u->ops = READ_ONCE(sock->ops);
-	u->prot = sk->sk_prot;
 	ret = user->init(u);
-	if (ret) {
-		kfree(u);
-		return ret;
-	}
-	WRITE_ONCE(sk->sk_prot, prot);
+	if (ret)
+		goto free_ulp;
+	ret = exclude_sockmap(sk);
+	if (ret)
+		goto release_user;
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, u);
 	__module_get(THIS_MODULE);
 	/* Store the pointer before our functions, which read it. Pairs with get_ulp(). */
 	smp_store_release(&sock->ops, ops);
 	return 0;
+
+release_user:
+	user->release(u);
+free_ulp:
+	kfree(u);
+	return ret;
 }
 
 static struct tcp_ulp_ops mpa_ulp = {

@@ -17,14 +17,12 @@
  * struct rnic_ulp - a program's TCP connection with this protocol
  * @sk:		its socket, which has the struct as icsk_ulp_data until the program closes it
  * @ops:	the kernel's functions of the program's struct socket
- * @prot:	TCP's struct proto of @sk
  * @busy:	the driver has the stream; changed with the socket locked
  * @owner:	for the layer above
  */
 struct rnic_ulp {
 	struct sock *sk;
 	const struct proto_ops *ops;
-	struct proto *prot;
 	bool busy;
 	void *owner;
 };
