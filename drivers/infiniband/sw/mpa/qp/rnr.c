@@ -11,6 +11,9 @@
 #include "qp/priv.h"
 #include "qp/srq.h"
 
+/* Jiffies between two looks for a receive of a shared queue that others use */
+#define SRQ_PAUSE	(HZ / 20UL)
+
 /**
  * rnic_receive_fail() - end the connection, and complete the receive that was taken
  * @qp:		queue pair with the data path
@@ -80,11 +83,28 @@ static void begin_wait(struct rnic_qp *qp)
 static unsigned long count_wait(const struct rnic_qp *qp)
 {
 	unsigned long since = qp->rx.rnr_since, taken;
+	long waited;
 
 	if (!qp->rx.rnr)
 		return 0;
 	taken = qp->srq ? READ_ONCE(qp->srq->taken) : since;
-	return jiffies - (time_after(taken, since) ? taken : since);
+	waited = jiffies - (time_after(taken, since) ? taken : since);
+	/* Another processor may have written a newer time. */
+	return max(waited, 0L);
+}
+
+/*
+ * Return: jiffies until the next look. While others take receives of the shared queue it is a
+ * moment at most, so that this one has a chance.
+ */
+static unsigned long choose_pause(const struct rnic_qp *qp, unsigned long waited)
+{
+	const struct rnic_rx *rx = &qp->rx;
+	unsigned long pause = (jiffies - rx->rnr_since) / 4;
+
+	if (qp->srq)
+		pause = min(pause, max(waited / 4, SRQ_PAUSE));
+	return clamp(pause, 1UL, rx->rnr_wait - waited);
 }
 
 /**
@@ -110,6 +130,6 @@ bool rnic_receive_await(struct rnic_qp *qp)
 	}
 	if (!rx->rnr)
 		begin_wait(qp);
-	mod_delayed_work(rnic_wq, &qp->again, clamp(waited / 4, 1UL, rx->rnr_wait - waited));
+	mod_delayed_work(rnic_wq, &qp->again, choose_pause(qp, waited));
 	return true;
 }
