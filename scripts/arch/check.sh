@@ -15,6 +15,7 @@ set -euo pipefail
 SUITE=bookworm
 VM_SECONDS=${VM_SECONDS:-3600}
 passed=0 failed=0 summary=()
+chosen='' # the scenarios named, if not all run
 
 # The main job, data in any order and size, each part of the user ABI, bytes on the wire
 SCENARIOS=(
@@ -39,7 +40,8 @@ count() {
 		bad=1
 		summary+=("$1: ended with status $3")
 	fi
-	record "$4" "$release" "$good" "$bad" part
+	# Not those of a few scenarios, because they would replace those of all
+	[ -n "$chosen" ] || record "$4" "$release" "$good" "$bad" part
 	passed=$((passed + good)) failed=$((failed + bad))
 	summary+=("$(printf '%-44s %4d passed, %d failed' "$1" "$good" "$bad")")
 }
@@ -103,6 +105,7 @@ check() {
 		could_not "$arch: building the module and its programs"
 		return
 	fi
+	chosen=$*
 	[ $# -gt 0 ] || set -- "${SCENARIOS[@]}"
 	scenarios "$@"
 }

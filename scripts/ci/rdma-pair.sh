@@ -139,11 +139,11 @@ check() {
 # shellcheck disable=SC2317 # called by the EXIT trap
 ended() {
 	local status=$?
-	give_to_user
 	[ $status = 0 ] || {
 		logs
 		step "up failed, see above; rdma-pair.sh down takes away what there is"
 	} >&2
+	give_to_user || :
 }
 
 up() {
