@@ -195,8 +195,8 @@ static int start_listening(struct rnic_listener *l, struct net_device *ndev, int
 }
 
 /*
- * Count the listener in the share of the program's user. Do not count those that the administrator's
- * task adds while the device is added or moved, because they may be anybody's.
+ * Count the listener in the share of the program's user. Do not count those that the
+ * administrator's task adds while the device is added or moved, because they may be anybody's.
  */
 static int charge_listener(struct rnic_listener *l)
 {

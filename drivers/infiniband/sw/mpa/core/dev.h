@@ -237,7 +237,8 @@ static inline bool rnic_dev_is_enabled_here(const struct rnic_dev *dev)
 /**
  * struct rnic_share - what a user has of a device
  * @user:	the user
- * @refs:	number of contexts and listeners that have the share, under the lock of rnic_dev.shares
+ * @refs:	number of contexts and listeners that have the share, under the lock of
+ *		rnic_dev.shares
  * @num:	objects of these contexts, and these listeners, by enum rnic_obj
  */
 struct rnic_share {
