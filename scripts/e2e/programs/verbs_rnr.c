@@ -187,7 +187,7 @@ static void rnr_srq_busy(void)
 	open_two(p);
 	send_100(&p[1], 0, IBV_WR_SEND);
 	wc_none(&p[1].b, 100);
-	for (i = 0; now() - start < 3; i++) {
+	for (i = 0; now() - start < 7; i++) {
 		receive_100(&p[0].b, i);
 		send_100(&p[0], i, IBV_WR_SEND);
 		wc_expect(&p[0].a, i, IBV_WC_SUCCESS);

@@ -30,7 +30,7 @@ scenario rnr_doorbell 30 "a Send waits: the next doorbell looks for its receive"
 scenario rnr_srq 40 "an empty shared receive queue stops two streams and ends neither" -- \
 	rnr_waits 60000 rnr_srq
 scenario rnr_srq_busy 40 "a shared receive queue that others empty ends no stream that waits" -- \
-	rnr_waits 1000 rnr_srq_busy
+	rnr_waits 3000 rnr_srq_busy
 scenario rnr_closed 40 "a Send waits for its receive after its sender has disconnected" -- \
 	rnr_waits 60000 rnr_closed
 scenario rnr_ends 40 "the receiver can end a connection in each way while a Send waits" -- \
