@@ -214,20 +214,23 @@ static void set_addrform_late(struct lent *l, struct holder *h)
 	free(page);
 }
 
-/*
- * A task is in IPV6_ADDRFORM, and has not read the value, when the socket gets the protocol: see
- * addrform.
- */
+/* A task is in IPV6_ADDRFORM, and has not read the value, when the socket gets the protocol. */
+static void set_ulp_meanwhile(struct lent *l, struct holder *h, const char *server)
+{
+	probe_server(server, 0);
+	tcp_connect(l);
+	make_device(l, &l->p.a);
+	start_holder(h, l->a, set_addrform);
+	set_ulp(l->a);
+}
+
+/* See addrform. */
 static void addrform_before(void)
 {
 	struct holder h;
 	struct lent l;
 
-	probe_server("::ffff:10.77.0.2", 0);
-	tcp_connect(&l);
-	make_device(&l, &l.p.a);
-	start_holder(&h, l.a, set_addrform);
-	set_ulp(l.a);
+	set_ulp_meanwhile(&l, &h, "::ffff:10.77.0.2");
 	set_addrform_late(&l, &h);
 }
 
@@ -238,11 +241,7 @@ static void addrform_again(void)
 	struct holder h;
 	struct lent l;
 
-	probe_server("fd77::2", 0);
-	tcp_connect(&l);
-	make_device(&l, &l.p.a);
-	start_holder(&h, l.a, set_addrform);
-	set_ulp(l.a);
+	set_ulp_meanwhile(&l, &h, "fd77::2");
 	check(!connect(l.a, &none, sizeof(none)), "disconnect: %m");
 	close(l.b);
 	probe_server("::ffff:10.77.0.2", 0);

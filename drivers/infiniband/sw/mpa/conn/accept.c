@@ -99,12 +99,12 @@ static void begin_endpoint(struct rnic_ep *ep, struct rnic_listener *l, const st
 /* @l: listener of the first pending connection if its device has no room, else NULL */
 static void set_full(struct rnic_lsock *ls, struct rnic_listener *l)
 {
-	if (l && !ls->full)
+	if (l && !ls->full) {
 		rnic_stat_inc(l->dev, RNIC_STAT_PENDING_OVERFLOW);
-	if (l && !ls->full)
 		list_add_tail(&ls->full_node, &full_lsocks);
-	if (!l && ls->full)
+	} else if (!l && ls->full) {
 		list_del(&ls->full_node);
+	}
 	ls->full = l;
 	rnic_room_await(list_empty(&full_lsocks) ? NULL : &retry_work);
 }

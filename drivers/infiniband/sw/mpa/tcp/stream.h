@@ -15,7 +15,7 @@
  *	urg_data		before git, 0 keeps tcp_read_sock() from stopping at urgent data
  *	notsent_lowat		3.12, per socket: bounds unsent bytes
  *	sk_rcvlowat		before git, tcp_set_rcvlowat() since 4.18: wakes at a whole FPDU
- *	sk_prot			4.4, IPV6_ADDRFORM fails unless it is TCP's own for IPv6
+ *	sk_prot			6.1 at the latest, IPV6_ADDRFORM fails unless it is TCP's own
  *	sk_user_data flags	6.0, tell a psock from our pointer; NOCOPY keeps it from children
  *	sk_lock.owned,
  *	sk_lock.wq		before git, lock_sock() that does not wait; woken at the release
