@@ -152,10 +152,16 @@ crc_pass() {
 	"$PROGRAMS/crc" 2> "$WORK/client.log" || fail "no CRC32C of the kernel's"
 }
 
+# of_boot TEST: the median of the values that TEST has had on this path, or nothing
+of_boot() {
+	[ ! -s "$STATE/$1" ] || sort -n "$STATE/$1" |
+		awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
+}
+
 # TCP and one pass of CRC32C on each side. The two sides work at the same time, so the
 # time of one pass is added to the time that TCP takes for a byte.
 tcp_with_crc() {
-	awk -v tcp="$(cat "$STATE/stream")" -v crc="$(cat "$STATE/crc32c")" 'BEGIN {
+	awk -v tcp="$(of_boot stream)" -v crc="$(of_boot crc32c)" 'BEGIN {
 		if (!tcp || !crc)
 			exit 1
 		printf "%.2f\n", 1 / (1 / tcp + 1 / crc)
@@ -278,16 +284,20 @@ rows() {
 }
 
 run_plan() {
-	local mtu who crc test size unit state='' ready=0
+	local mtu who crc test size unit state='' ready=0 on=''
 	while read -ru 3 mtu who crc test size unit; do
 		if [ "$state" != "$mtu $who $crc" ]; then
 			state="$mtu $who $crc" ready=1
 			prepare "$mtu" "$who" "$crc" || ready=0
 		fi
+		if [ "$on" != "$mtu" ]; then
+			on=$mtu
+			rm -f "$STATE/stream" "$STATE/crc32c"
+		fi
 		VALUE=''
 		if [ $ready = 1 ] && attempt "$crc" "$test" "$size"; then
 			echo "@ $mtu $who $crc $test $size $unit $VALUE"
-			[ "$who" != tcp ] || [ "$crc $size" != '- -' ] || echo "$VALUE" > "$STATE/$test"
+			[ "$who" != tcp ] || [ "$crc $size" != '- -' ] || echo "$VALUE" >> "$STATE/$test"
 			[ ! -s "$WORK/values" ] || percentiles "$WORK/values" |
 				sed "s/^/% $mtu $who $crc $test $size /"
 		else

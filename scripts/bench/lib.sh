@@ -3,8 +3,10 @@
 # The list of measurements, for the host that starts them and for the guest that does them.
 # To be sourced.
 #
-# A row is "MTU WHO CRC TEST SIZE UNIT". WHO is tcp, siw, rxe or mpa; TCP is
-# measured in the boots of siw and mpa, the limit beside what it limits.
+# A row is "MTU WHO CRC TEST SIZE UNIT". WHO is tcp, siw, rxe or mpa.
+#
+# TCP is measured in the boots of siw and mpa, again before each group of rows that it limits,
+# because the speed of a shared machine changes within seconds.
 
 WHO=${WHO:-siw rxe mpa}
 MTUS=${MTUS:-1500}
@@ -22,9 +24,14 @@ crc_of() {
 	esac
 }
 
+tcp_rows() {		# MTU DRIVER TEST SIZE UNIT
+	[ "$2" = rxe ] || echo "$1 tcp - $3 $4 $5"
+}
+
 bulk_rows() {		# MTU DRIVER CRC
 	local op size
 	for op in write send read; do
+		tcp_rows "$1" "$2" stream - MB/s
 		for size in $SIZES; do
 			echo "$1 $2 $3 $op $size MB/s"
 		done
@@ -47,6 +54,7 @@ rate_rows() {		# MTU DRIVER CRC
 latency_rows() {	# MTU DRIVER CRC
 	local op
 	for op in read send write; do
+		tcp_rows "$1" "$2" latency "${SMALL%% *}" us
 		echo "$1 $2 $3 $op-latency ${SMALL%% *} us"
 	done
 }
@@ -73,22 +81,18 @@ driver_rows() {		# MTU DRIVER
 	}
 }
 
-tcp_rows() {		# MTU DRIVER
-	[ "$2" != rxe ] || return 0
-	echo "$1 tcp - stream - MB/s"
-	[ "$2" != mpa ] || {
-		echo "$1 tcp - crc32c - MB/s"
-		echo "$1 tcp on stream - MB/s"
-	}
-	[ "$SMALL" = 0 ] || echo "$1 tcp - latency ${SMALL%% *} us"
+# TCP's rate with a CRC is computed, so its row comes behind those that it is computed from.
+tcp_crc_rows() {	# MTU
+	echo "$1 tcp - crc32c - MB/s"
+	echo "$1 tcp on stream - MB/s"
 }
 
 # plan DRIVER: the rows of one of its boots, in order
 plan() {
 	local mtu
 	for mtu in $MTUS; do
-		tcp_rows "$mtu" "$1"
 		driver_rows "$mtu" "$1"
+		[ "$1" != mpa ] || tcp_crc_rows "$mtu"
 	done
 }
 

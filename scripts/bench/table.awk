@@ -2,7 +2,8 @@
 # table.awk -v rounds=N PLAN results.csv: medians, spread and ratios.
 #
 # PLAN: the rows, each with the number of its measurements in a round. If a row has no value at
-# all the exit status is 1. If it has some it shows how many of how many.
+# all the exit status is 1. If it has some it shows how many of how many. A boot may measure a
+# row several times. Where boots are compared, the median of these is the value of the boot.
 
 # The key of a row: everything that makes values comparable.
 function key_of(mtu, who, crc, test, size) {
@@ -10,7 +11,6 @@ function key_of(mtu, who, crc, test, size) {
 }
 
 function add(key, value,    i) {
-	runs[key]++
 	if (value == "failed")
 		return
 	for (i = good[key]++; i > 0 && values[key, i - 1] > value + 0; i--)
@@ -30,9 +30,21 @@ function ratio(mine, other) {
 	return mine && other ? sprintf("%.2f", mine / other) : "-"
 }
 
-# Do its rounds differ by more than a third of the median? Then the median says little.
-function restless(key) {
-	return median(key) && values[key, good[key] - 1] - values[key, 0] > median(key) / 3
+# Do its boots differ by more than a third of the median? Then the median says little.
+# Sets LEAST and MOST, their values.
+function restless(key,    i, n, boot, value) {
+	LEAST = MOST = 0
+	n = split(boots[key], boot, " ")
+	for (i = 1; i <= n; i++) {
+		value = median(key " " boot[i])
+		if (!value)
+			continue
+		if (!LEAST || value < LEAST)
+			LEAST = value
+		if (value > MOST)
+			MOST = value
+	}
+	return MOST - LEAST > median(key) / 3
 }
 
 # The ratio of the median to TCP's, which must not be restless
@@ -127,16 +139,22 @@ FILENAME == ARGV[ARGC - 2] {
 
 FNR > 1 {
 	split($0, field, ",")
-	add(key_of(field[3], field[4], field[5], field[6], field[7]), field[9])
+	key = key_of(field[3], field[4], field[5], field[6], field[7])
+	boot = field[1] "-" field[2]
+	add(key, field[9])
+	add(key " " boot, field[9])
+	if (!counted[key, boot]++)
+		boots[key] = boots[key] " " boot
 }
 
 END {
 	for (path = 1; path <= paths; path++)
 		print_mtu(mtus[path])
 	for (key in unsure) {
-		printf "\n?: the rounds of \"%s\" differ by more than a third (%s .. %s), so there is " \
+		restless(key)
+		printf "\n?: the boots of \"%s\" differ by more than a third (%s .. %s), so there is " \
 			"no ratio to it.\nMeasure again when nothing else runs on this machine.\n", \
-			key, figure(values[key, 0]), figure(values[key, good[key] - 1])
+			key, figure(LEAST), figure(MOST)
 	}
 	if (missing)
 		printf "\n%d rows could not be measured; the reason is above.\n", missing
