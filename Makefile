@@ -104,7 +104,7 @@ bench-growth:
 	scripts/bench/growth.sh
 
 bench-profile:
-	scripts/deps.sh bench
+	scripts/deps.sh $(if $(NATIVE),profile,bench)
 	scripts/bench/profile.sh
 
 bench-storage:

@@ -67,6 +67,10 @@ packages() {
 		packages suite
 		echo flex bison bc libelf-dev
 		;;
+	profile)
+		packages native
+		echo linux-perf
+		;;
 	storage)
 		packages bench
 		echo fio
@@ -107,7 +111,7 @@ packages() {
 		echo podman crun uidmap
 		;;
 	*)
-		die "usage: deps.sh [build|unit|demo|check|kernels|cross|arch|suite|fuzz|debug|vng|bench|native|storage|suites|iscsi|lint|package|package-check|pair|running|containers]..."
+		die "usage: deps.sh [build|unit|demo|check|kernels|cross|arch|suite|fuzz|debug|vng|bench|native|profile|storage|suites|iscsi|lint|package|package-check|pair|running|containers]..."
 		;;
 	esac
 }
@@ -142,6 +146,7 @@ gives() {
 	nfs-common) echo mount.nfs ;;
 	nfs-kernel-server) echo exportfs ;;
 	gnuplot-nox) echo gnuplot ;;
+	linux-perf) echo perf ;;
 	debhelper) echo dh ;;
 	dpkg-dev) echo dpkg-buildpackage ;;
 	build-essential) echo g++ ;;
