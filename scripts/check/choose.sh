@@ -52,6 +52,7 @@ left_out() {
 		debug	bpf	that kernel has no BPF
 		debug	tls	that kernel has no TLS
 		debug	memcg	that kernel has no memory cgroups
+		debug	leaks	ib_uverbs leaks the task of a refused context, and kmemleak finds that
 		debug	hotplug	that kernel cannot take a processor away
 		debug	last	unload comes last by itself
 		beside	polls	a program that polls memory needs the only processor; make debug-check runs it

@@ -284,7 +284,6 @@ static void take_share(struct ibv_context *verbs)
 	count("mrs", small_mr, pd);
 	count("cqs", small_cq, pd);
 	count("pds", small_pd, pd);
-	count("contexts", another_context, pd);
 }
 
 static void share(void)
@@ -377,6 +376,13 @@ static void *another_listener(struct ibv_pd *pd)
 	return rdma_listen(id, 1) ? NULL : id;
 }
 
+static void share_contexts(void)
+{
+	count("contexts", another_context, NULL);
+	alarm(0);	/* the scenario has a limit */
+	wait_until_told("waiting");
+}
+
 static void share_listeners(void)
 {
 	count("listeners", another_listener, NULL);
@@ -396,6 +402,7 @@ int main(int argc, char **argv)
 		{ "share_later", share_later },
 		{ "share_inherited", share_inherited },
 		{ "share_namespace", share_namespace },
+		{ "share_contexts", share_contexts },
 		{ "share_listeners", share_listeners },
 		{ NULL, NULL },
 	};

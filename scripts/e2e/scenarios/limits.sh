@@ -35,6 +35,12 @@ limits_idle() {
 	wait_for 20 grep -q waiting "$WORK/idle.log"
 	wait_for 5 traced		# so the trace does show the module
 	wait_for 40 nothing_ran
+	# Other users may look at them, but not make them run.
+	echo >"$TRACING/trace"
+	run show a "${ALICE[@]}" rdma resource show qp link mpa0
+	sleep 1
+	grep -q "state ERR" "$WORK/show.log" || fail "rdma shows no queue pair in error"
+	not traced || fail "something ran because another user looked"
 	kill -USR1 "${PIDS[idle]}"
 	reap idle 60
 }
@@ -158,9 +164,9 @@ limits_message() { CRC=off memprobe message; }
 
 # --- shares of users (core/limits.c) ---
 
-# The rest of a share of 1/16384 after its user has one of each. Contexts have no share.
-SHARE="qps 8 srqs 4 mrs 64 cqs 7 pds 7 contexts 100"
-ALL="qps 100 srqs 100 mrs 100 cqs 100 pds 100 contexts 100"
+# The rest of a share of 1/16384 after its user has one of each.
+SHARE="qps 8 srqs 4 mrs 64 cqs 7 pds 7"
+ALL="qps 100 srqs 100 mrs 100 cqs 100 pds 100"
 
 # got NAME WHAT: the program got that many of each, until it was refused or had enough
 got() {
@@ -201,6 +207,24 @@ limits_shares() {
 	gives_back alice
 }
 
+scenario limits_share_contexts 60 "no user takes all contexts of a device" newer leaks
+limits_share_contexts() {
+	local set=/sys/class/infiniband/mpa0/mpa take=("$BIN/limits_probe" share_contexts)
+	dirty
+	echo 16384 >"$set/shares"
+	takes alice "contexts 4" "${ALICE[@]}" "${take[@]}"
+	takes bob "contexts 4" "${BOB[@]}" "${take[@]}"
+	takes root "contexts 100" "${take[@]}"
+	gives_back root
+	gives_back alice
+	takes alice "contexts 4" "${ALICE[@]}" "${take[@]}"
+	gives_back bob
+	gives_back alice
+	echo 1 >"$set/shares"
+	takes alice "contexts 100" "${ALICE[@]}" "${take[@]}"
+	gives_back alice
+}
+
 # A share is of the user who listens, and ends with the program's listeners.
 scenario limits_listeners 60 "no user takes all listeners of a device" newer
 limits_listeners() {
@@ -237,7 +261,7 @@ gets_one() {
 scenario limits_reserve 60 "users leave a share to CAP_SYS_ADMIN and to kernel consumers" newer full
 limits_reserve() {
 	local set=/sys/class/infiniband/mpa0/mpa
-	local some="qps 4 srqs 2 mrs 32 cqs 3 pds 1 contexts 100"
+	local some="qps 4 srqs 2 mrs 32 cqs 3 pds 1"
 	dirty
 	echo 16384 >"$set/shares"	# which reserves 8, so the consumer takes some of these
 	insert "$KMOD/hoard.ko" left=6
@@ -278,10 +302,12 @@ scenario limits_rdma_cgroup 60 "the rdma controller bounds the objects of a cgro
 	newer memcg
 limits_rdma_cgroup() {
 	make_cgroup rdma "mpa0 hca_handle=2 hca_object=20"
-	takes some "qps 18 srqs 0 mrs 0 cqs 0 pds 0 contexts 1" \
+	takes some "qps 18 srqs 0 mrs 0 cqs 0 pds 0" \
 		"${IN_CGROUP[@]}" "$BIN/limits_probe" share
+	takes more "contexts 1" "${IN_CGROUP[@]}" "$BIN/limits_probe" share_contexts
 	grep -qx "mpa0 hca_handle=2 hca_object=20 *" "$CGROUP/user/rdma.current" ||
 		fail "$(<"$CGROUP/user/rdma.current")"
+	gives_back more
 	gives_back some
 }
 

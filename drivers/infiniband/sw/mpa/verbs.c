@@ -134,14 +134,14 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		return ret;
 	container_of(uctx, struct rnic_ucontext, ibuc)->share = share;
 	/*
-	 * Do not refuse a context for the share, because ib_uverbs (6.1 to 7.3) leaks the task
-	 * then, and a user could repeat that.
+	 * ib_uverbs (6.1 to 7.3) leaks the task whose context is refused. A user can have that
+	 * without us, by asking for a second context of the same file.
 	 */
-	if (rnic_dev_charge(dev, RNIC_OBJ_UCONTEXT, NULL)) {
+	if (rnic_dev_charge(dev, RNIC_OBJ_UCONTEXT, share)) {
 		ret = send_response(udata, &resp, sizeof(resp));
 		if (!ret)
 			return 0;
-		rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT, NULL);
+		rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT, share);
 	}
 	rnic_share_put(dev, share);
 	return ret;
@@ -151,9 +151,10 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 void rnic_dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	struct rnic_dev *dev = rnic_dev(uctx->device);
+	struct rnic_share *share = rnic_uctx_share(uctx);
 
-	rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT, NULL);
-	rnic_share_put(dev, rnic_uctx_share(uctx));
+	rnic_dev_uncharge(dev, RNIC_OBJ_UCONTEXT, share);
+	rnic_share_put(dev, share);
 }
 
 /*

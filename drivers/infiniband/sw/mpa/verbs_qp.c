@@ -399,7 +399,11 @@ int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->cap = qp->cap;
 	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
 	init->qp_type = IB_QPT_RC;
-	if (qp->sq.user && refcount_inc_not_zero(&qp->refs)) {
+	/*
+	 * nldev asks for no attribute, for any user and for the queue pairs of all, so that is no
+	 * system call of this one's program.
+	 */
+	if (mask && qp->sq.user && refcount_inc_not_zero(&qp->refs)) {
 		rnic_qp_look(qp);
 		rnic_qp_rem_ref(ibqp);
 	}

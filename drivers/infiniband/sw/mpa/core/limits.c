@@ -131,7 +131,7 @@ static bool charge_share(struct rnic_dev *dev, enum rnic_obj obj, struct rnic_sh
  * rnic_dev_charge() - count a new object
  * @dev:	the device
  * @obj:	its kind
- * @share:	share of the user who pays, NULL for a kernel consumer and for a context
+ * @share:	share of the user who pays, NULL for a kernel consumer
  *
  * Context: process.
  * Return: false at the limit of the device; without CAP_SYS_ADMIN also at the limit of the share,

@@ -27,6 +27,7 @@ static void replace_options(struct rnic_sock *s)
 	s->was.rcvbuf = sk->sk_rcvbuf;
 	s->was.window_clamp = tcp_sk(sk)->window_clamp;
 	s->was.rcvlowat = sk->sk_rcvlowat;
+	s->was.tsflags = READ_ONCE(sk->sk_tsflags);
 	s->was.notsent_lowat = tcp_sk(sk)->notsent_lowat;
 	s->was.nonagle = tcp_sk(sk)->nonagle;
 	s->was.urginline = sock_flag(sk, SOCK_URGINLINE);
@@ -37,6 +38,8 @@ static void replace_options(struct rnic_sock *s)
 	}
 	/* TCP reports fewer bytes, and sends those of less than a segment. */
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	/* The program does not wait for time stamps of our bytes, which fill the error queue. */
+	WRITE_ONCE(sk->sk_tsflags, s->was.tsflags & ~SOF_TIMESTAMPING_TX_RECORD_MASK);
 	tcp_sk(sk)->nonagle &= ~TCP_NAGLE_CORK;
 	sock_set_flag(sk, SOCK_URGINLINE);
 	release_sock(sk);
@@ -55,6 +58,7 @@ static void restore_options(struct rnic_sock *s)
 		WRITE_ONCE(tcp_sk(sk)->window_clamp, s->was.window_clamp);
 	}
 	WRITE_ONCE(sk->sk_rcvlowat, s->was.rcvlowat);
+	WRITE_ONCE(sk->sk_tsflags, s->was.tsflags);
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, s->was.notsent_lowat);
 	tcp_sk(sk)->nonagle = s->was.nonagle;
 	sock_valbool_flag(sk, SOCK_URGINLINE, s->was.urginline);

@@ -9,10 +9,16 @@
  *
  * Lifetime. The owner of a struct rnic_sock calls rnic_sock_close() in process context when
  * nothing else uses it.
+ *
+ * Memory. TCP charges a SYN and a FIN to the memory cgroup of the program. If that is full, the
+ * caller would reclaim there, and the startups of all programs have one worker. So what sends
+ * these in the worker is within memalloc_noreclaim_save(): the cgroup is then charged above its
+ * limit. Only a few small skbs are allocated in there, because this also opens the reserves.
  */
 #include <linux/memcontrol.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
+#include <linux/sched/mm.h>
 #include <linux/security.h>
 #include <net/ip.h>
 #include <net/l3mdev.h>
@@ -161,14 +167,14 @@ int rnic_sock_bind(struct rnic_sock *s, struct sockaddr_storage *local)
 	return kernel_bind(s->sock, (struct compat_sockaddr *)local, addr_len(local));
 }
 
-static int bind_and_connect(struct rnic_sock *s, struct net_device *ndev,
+static int bind_and_connect(struct rnic_sock *s, struct net *net, struct net_device *ndev,
 			    struct sockaddr_storage *local, struct sockaddr_storage *remote,
 			    int tos, rnic_sock_event_fn event)
 {
 	int vrf = rnic_addr_is_loopback(local) ? 0 : l3mdev_master_ifindex(ndev);
 	int ret;
 
-	ret = rnic_sock_create(s, dev_net(ndev), vrf, remote->ss_family, tos);
+	ret = rnic_sock_create(s, net, vrf, remote->ss_family, tos);
 	if (ret)
 		return ret;
 	ret = rnic_sock_bind(s, local);
@@ -188,7 +194,8 @@ err:
 /**
  * rnic_sock_connect() - start a connection, without waiting
  * @s:		filled in
- * @ndev:	network device, whose namespace and VRF the socket uses
+ * @net:	the program's namespace. @ndev was in it, but may move to another meanwhile.
+ * @ndev:	network device, whose VRF the socket uses
  * @local:	address to bind to
  * @remote:	the peer's address
  * @tos:	type of service, or -1
@@ -201,7 +208,7 @@ err:
  * Context: process.
  * Return: 0 if TCP is connecting, else -errno and no socket.
  */
-int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
+int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct net_device *ndev,
 		      struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
 		      rnic_sock_event_fn event)
 {
@@ -210,12 +217,12 @@ int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
 	struct sockaddr_storage any = *local;
 	int ret = -EADDRINUSE;
 
-	if (!inet_is_local_reserved_port(dev_net(ndev), port))
-		ret = bind_and_connect(s, ndev, local, remote, tos, event);
+	if (!inet_is_local_reserved_port(net, port))
+		ret = bind_and_connect(s, net, ndev, local, remote, tos, event);
 	if (ret != -EADDRINUSE && ret != -EADDRNOTAVAIL)
 		return ret;
 	((struct sockaddr_in *)&any)->sin_port = 0;
-	return bind_and_connect(s, ndev, &any, remote, tos, event);
+	return bind_and_connect(s, net, ndev, &any, remote, tos, event);
 }
 
 /**
@@ -232,6 +239,7 @@ int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
 int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
 {
 	struct sockaddr_storage none = { .ss_family = AF_UNSPEC };
+	unsigned int noreclaim;
 	int ret;
 
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)&none, addr_len(&none), 0);
@@ -240,8 +248,10 @@ int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote)
 	/* Clear the error of the last connection. */
 	sock_error(s->sock->sk);
 	rnic_sock_delay_acks(s);
+	noreclaim = memalloc_noreclaim_save();
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
 			     O_NONBLOCK);
+	memalloc_noreclaim_restore(noreclaim);
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
@@ -289,8 +299,11 @@ static void forget_returned(struct rnic_sock *s)
  */
 void rnic_sock_close(struct rnic_sock *s)
 {
+	unsigned int noreclaim;
+
 	if (!s->sock)
 		return;
+	noreclaim = memalloc_noreclaim_save();
 	if (s->owner == RNIC_SOCK_RETURNED) {
 		forget_returned(s);
 	} else {
@@ -304,6 +317,7 @@ void rnic_sock_close(struct rnic_sock *s)
 			rnic_lockclass_release(s);
 	}
 	s->sock = NULL;
+	memalloc_noreclaim_restore(noreclaim);
 }
 
 /**
@@ -328,12 +342,15 @@ void rnic_sock_abort(struct rnic_sock *s)
 void rnic_sock_shut(struct rnic_sock *s)
 {
 	struct sock *sk = s->sock->sk;
+	unsigned int noreclaim;
 
 	sock_owned_by_me(sk);
 	if (sk->sk_shutdown & SEND_SHUTDOWN)
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	noreclaim = memalloc_noreclaim_save();
 	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	memalloc_noreclaim_restore(noreclaim);
 }
 
 /**

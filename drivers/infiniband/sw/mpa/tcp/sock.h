@@ -79,6 +79,7 @@ struct rnic_sock {
 		int rcvbuf;
 		u32 window_clamp;
 		int rcvlowat;
+		u32 tsflags;
 		u32 notsent_lowat;
 		u8 nonagle;
 		bool urginline;
@@ -94,7 +95,7 @@ typedef void (*rnic_sock_event_fn)(struct rnic_sock *s, enum rnic_sock_event eve
 int rnic_sock_create(struct rnic_sock *s, struct net *net, int vrf, sa_family_t family, int tos);
 int rnic_sock_bind(struct rnic_sock *s, struct sockaddr_storage *local);
 void rnic_sock_delay_acks(struct rnic_sock *s);
-int rnic_sock_connect(struct rnic_sock *s, struct net_device *ndev,
+int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct net_device *ndev,
 		      struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
 		      rnic_sock_event_fn event);
 int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote);

@@ -60,7 +60,9 @@ static int refuse_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, i
 {
 	struct rnic_ulp *u = get_ulp(sock);
 
-	return READ_ONCE(u->busy) ? -EBUSY : u->ops->recvmsg(sock, msg, len, flags);
+	/* What nobody reads from the error queue would count against the receive buffer. */
+	return READ_ONCE(u->busy) && !(flags & MSG_ERRQUEUE) ? -EBUSY :
+			u->ops->recvmsg(sock, msg, len, flags);
 }
 
 static ssize_t refuse_splice(struct socket *sock, loff_t *pos, struct pipe_inode_info *pipe,
