@@ -68,7 +68,10 @@ module_there() {
 	[ ! -d /sys/module/rdma_mpa ] || fail "the module is loaded before a unit wanted it"
 }
 
-autopkgtest_unit() { unit.sh; }
+# As Debian's machines run it. Its other test would compile for minutes under emulation.
+autopkgtest_unit() {
+	autopkgtest --no-built-binaries --test-name=unit.sh /usr/local/src/rdma-mpa/ -- null
+}
 
 device_made() {
 	configure NAME=mpa0 '# a comment' '' ' crc = off ' keepalive_s=10

@@ -14,7 +14,7 @@ OUT=$BUILD/package
 SUITE=$(own_suite)
 PACKAGES=(systemd-sysv udev dbus kmod iproute2
 	linux-image-amd64 linux-headers-amd64 dkms gcc make libc6-dev
-	rdma-core ibverbs-providers rdmacm-utils)
+	rdma-core ibverbs-providers rdmacm-utils autopkgtest)
 
 # sources: lines for sources.list, with the archives of Debian that this machine uses
 sources() {
@@ -80,8 +80,9 @@ install_ours() {
 }
 
 add_tests() {
-	install -m 755 "$TOP/scripts/package/guest.sh" "$TOP/packaging/debian/tests/unit.sh" \
-		"$root/usr/local/sbin"
+	install -m 755 "$TOP/scripts/package/guest.sh" "$root/usr/local/sbin"
+	mkdir -p "$root/usr/local/src/rdma-mpa"
+	cp -r "$TOP/packaging/debian" "$root/usr/local/src/rdma-mpa"
 	cp "$TOP/scripts/package/package-test.service" "$root/etc/systemd/system"
 	mkdir -p "$root/etc/systemd/system/multi-user.target.wants"
 	ln -s ../package-test.service "$root/etc/systemd/system/multi-user.target.wants"

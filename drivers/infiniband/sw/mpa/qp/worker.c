@@ -279,15 +279,20 @@ static void take_down(struct rnic_qp *qp, struct rnic_conn *conn)
 /* Return: true if the connection is over. */
 static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 {
-	bool unread, again, over;
+	bool unread, again, over, closing;
 
 	if (!rnic_sock_lock_or_await(&conn->s, &qp->unlocked))
 		return false;
+	/*
+	 * If the program closes behind this look, the next turn sends FIN, because a Send that
+	 * waits for a receive ends with a Terminate then, and none can follow a FIN.
+	 */
+	closing = rnic_qp_state(qp) == IB_QPS_SQD;
 	unread = rnic_qp_state(qp) != IB_QPS_ERR && rnic_rx_run(qp, &conn->s);
 	again = unread;
 	if (rnic_qp_sends(qp))
 		again |= qp->sq.user ? rnic_bulk_work(qp, &conn->s) : rnic_post_work(qp, &conn->s);
-	if (rnic_qp_state(qp) == IB_QPS_SQD)
+	if (closing && rnic_qp_state(qp) == IB_QPS_SQD)
 		close_gracefully(qp, conn);
 	over = is_over(qp, conn, unread);
 	if (over)
