@@ -366,7 +366,7 @@ static enum ib_mtu get_path_mtu(struct rnic_dev *dev)
  * rnic_query_qp() - ib_device_ops.query_qp
  * @ibqp:	queue pair
  * @attr:	filled in
- * @mask:	unused, because all attributes are filled in
+ * @mask:	what the caller wants; all attributes are filled in
  * @init:	filled in
  *
  * nldev may call this during and after destruction, when only the struct itself is left.
