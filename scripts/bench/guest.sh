@@ -154,8 +154,7 @@ crc_pass() {
 
 # of_boot TEST: the median of the values that TEST has had on this path, or nothing
 of_boot() {
-	[ ! -s "$STATE/$1" ] || sort -n "$STATE/$1" |
-		awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
+	[ ! -s "$STATE/$1" ] || percentiles "$STATE/$1" | awk '$1 == 50 { print $2 }'
 }
 
 # TCP and one pass of CRC32C on each side. The two sides work at the same time, so the
