@@ -57,8 +57,12 @@ static bool run_case(const struct kunit_suite *suite, const struct kunit_case *c
 {
 	struct kunit test = { .name = c->name };
 
-	if (!setjmp(test.out) && !(suite->init && suite->init(&test)))
-		c->run_case(&test);
+	if (!setjmp(test.out)) {
+		if (suite->init && suite->init(&test))
+			test.failures++;
+		else
+			c->run_case(&test);
+	}
 	if (suite->exit)
 		suite->exit(&test);
 	free_all(&test);

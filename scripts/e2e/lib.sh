@@ -28,7 +28,7 @@ PEER_TYPE=$TYPE
 SLOW=${E2E_SLOW:-1}		# a slow kernel (KASAN, lockdep) needs a factor
 LIMIT=$((50 * SLOW))
 PORT=${PORT:-10000}
-declare -A PIDS=()
+declare -A PIDS=() COMMANDS=()
 
 # The command that enters a namespace: programs/netns.c, or ip if that was not built, as for the
 # measurements.
@@ -92,6 +92,7 @@ new_port() { PORT=$((PORT + 1)); }
 start() {
 	local name=$1 ns=$2
 	shift 2
+	COMMANDS[$name]=$*
 	(exec "${INTO[@]}" "$ns" "$@") >"$WORK/$name.log" 2>&1 </dev/null &
 	PIDS[$name]=$!
 }
@@ -122,16 +123,28 @@ serve() {
 # netns.c runs this before a time-out ends a program of try().
 export NETNS_LATE="bash '$TOP/scripts/e2e/guest.sh' --snapshot"
 
-# rping's main thread closes the event channel at its end, and the thread that has just printed
+# What an rping prints whose connection ends within a round trip. Both ends of that end with 0.
+LOST='^(post send error|cq completion failed|wait for RDMA_(WRITE_|READ_COMPLETE))'
+
+# judge_rping NAME: corrects STATUS, that of a program, if it is an rping.
+#
+# Its main thread closes the event channel at its end, and the thread that has just printed
 # DISCONNECT reads from it once more. If the channel is closed by then, the program ends with
 # 255. That is no failure if it printed only what it prints at each end. (State 10 is
 # DISCONNECTED.)
-forgive_rping() {
-	local error='rdma_get_cm_event: Bad file descriptor'
-	[ "$STATUS" = 255 ] || return 0
-	grep -qx "$error" "$WORK/$1.log" || return 0
-	grep -qvxE "$error|(client|server) DISCONNECT EVENT\.\.\.|wait for RDMA_READ_ADV state 10" \
-		"$WORK/$1.log" || STATUS=0
+judge_rping() {
+	local log=$WORK/$1.log error='rdma_get_cm_event: Bad file descriptor'
+	[[ ${COMMANDS[$1]:-} == *rping* ]] || return 0
+	case $STATUS in
+	0)
+		! grep -qE "$LOST" "$log" || STATUS=1
+		;;
+	255)
+		grep -qx "$error" "$log" || return 0
+		grep -qvxE "$error|(client|server) DISCONNECT EVENT\.\.\.|wait for RDMA_READ_ADV state 10" \
+			"$log" || STATUS=0
+		;;
+	esac
 }
 
 # try NAME NAMESPACE COMMAND...: runs it in the foreground. It has to end within $LIMIT, and
@@ -139,9 +152,10 @@ forgive_rping() {
 try() {
 	local name=$1 ns=$2
 	shift 2
+	COMMANDS[$name]=$*
 	STATUS=0
 	"${LIMITED[@]}" "$LIMIT" "$ns" "$@" >"$WORK/$name.log" 2>&1 </dev/null || STATUS=$?
-	forgive_rping "$name"
+	judge_rping "$name"
 }
 
 # run NAME NAMESPACE COMMAND...: like try, but the exit status has to be 0
@@ -183,7 +197,7 @@ ended() {
 	}
 	STATUS=0
 	wait "${PIDS[$1]}" || STATUS=$?
-	forgive_rping "$1"
+	judge_rping "$1"
 }
 
 # stop NAME: ends a background program

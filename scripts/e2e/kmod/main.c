@@ -37,7 +37,7 @@ static uint port = 20000;
 module_param(port, uint, 0444);
 MODULE_PARM_DESC(port, "the first TCP port to use");
 
-static uint slow = 1;
+uint slow = 1;
 module_param(slow, uint, 0444);
 MODULE_PARM_DESC(slow, "factor for time-outs");
 

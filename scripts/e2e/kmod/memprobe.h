@@ -75,6 +75,7 @@ struct region {
 };
 
 extern struct ib_device *dev;
+extern uint slow;	/* factor for time-outs */
 
 /* memprobe.c; all return 0 or a negative errno, and have complained of it */
 int __printf(1, 2) complain(const char *fmt, ...);

@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from peer import C, Conn, PORT, R, REPLY, REQUEST, SLOW, Way, frame, now, until
+from peer import C, PORT, R, REPLY, REQUEST, SLOW, Way, frame, now, until
 from device import (
     ECHO, Moves, Program, Settings, call, counter, listener, opened, serving, test)
 
@@ -68,10 +68,11 @@ class Flood:
             sock.close()
 
 
-def served_soon(pause=0):
-    """A good caller that has a second for each step, and is silent for a while at first"""
-    with Conn(socket.create_connection((Way.addresses[1], PORT), SLOW)) as conn:
-        conn.limit = SLOW
+def be_served(pause=0):
+    """A good caller, which is silent for a while at first. In the order of the calls it would wait
+    for twice its limit, because 128 calls of the flood are before it."""
+    with call() as conn:
+        conn.limit = 4 * SLOW
         time.sleep(pause)
         conn.send(ECHO)
         reply = conn.startup()
@@ -90,11 +91,11 @@ def flood():
         until(lambda: flood.made > 2 * PLACES, "no flood", 20)
         evicted = counter("startups_evicted")
         for _ in range(10):
-            served_soon()
+            be_served()
             program.expect("freed")
         # The hostile one asks for all places anew in this time, and not for that of the good one.
         for _ in range(3):
-            served_soon(seconds / 4)
+            be_served(seconds / 4)
             program.expect("freed")
         until(lambda: counter("startups_evicted") > evicted, "nobody gives way")
         print("%d calls of the hostile one" % flood.made, flush=True)
@@ -110,10 +111,11 @@ def never_answers():
         for _ in range(4):
             stack.enter_context(call()).send(NEVER)
             lazy.expect("CONNECT_REQUEST")
+        full = counter("pending_overflow")
         # as many again, which wait in TCP's queue
         for _ in range(4):
             stack.enter_context(call()).send(NEVER)
-        until(lambda: counter("pending_overflow"), "nobody waits")
+        until(lambda: counter("pending_overflow") > full, "nobody waits")
         with call(port=PORT + 1) as conn:
             conn.send(ECHO)
             reply = conn.startup()

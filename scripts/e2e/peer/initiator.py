@@ -80,10 +80,9 @@ def no_reply():
         for octets, seconds in (b"", 0.4 + 2.6), (ACCEPT[:1], 0.4), (ACCEPT[:19], 0.4), \
                 (frame(REPLY, C, length=4), 0.4):
             with Moves(startups_timeout=1), Called() as call:
-                begin = now()
                 call.conn.send(octets)
                 call.refused("UNREACHABLE", -110)
-                took(begin, seconds)
+                took(call.begin, seconds)
                 call.conn.ended()
         with Moves(startups_timeout=1), Called() as call, \
                 contextlib.suppress(ConnectionError, BrokenPipeError):
@@ -96,12 +95,11 @@ def no_reply():
     # ended.
     with Settings(startup_timeout_ms=ms(2.4), accept_timeout_ms=ms(1.6)), \
             Moves(startups_timeout=1, startups_fallback=1), Called() as call:
-        begin = now()
         call.conn.quiet(1.7)
         call.conn.finish()
         with call.again():
             call.refused("UNREACHABLE", -110)
-            took(begin, 2.4 + 1.6)
+            took(call.begin, 2.4 + 1.6)
     for part in Conn.finish, Conn.reset:
         for octets in ACCEPT[:1], ACCEPT[:19], frame(REPLY, C, length=4) + b"ab":
             with Moves(startups_failed=1, startups_fallback=0), Called() as call:
@@ -139,9 +137,9 @@ def no_tcp():
     """TCP that does not connect has the peer's time, and no program's (NEG-35)"""
     with Settings(startup_timeout_ms=ms(0.4)), Program() as program, deaf_listener(), \
             Moves(startups_timeout=1):
+        begin = now()
         program.tell("connect", Way.addresses[0], PORT)
         program.expect("ROUTE_RESOLVED")
-        begin = now()
         assert program.expect("UNREACHABLE")[1] == "-110"
         took(begin, 0.4)
 

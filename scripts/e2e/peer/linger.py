@@ -5,7 +5,6 @@ import os
 import re
 import time
 
-from peer import SLOW, now
 from device import ECHO, accepted, call, opened, serving, test
 
 FLOODERS = 12
@@ -42,10 +41,8 @@ def floods():
         assert "rdma_mpa_startup" not in seen, "startups wait for %d turns of others" % \
             seen.count("rdma_mpa_startup")
         assert seen.count("rdma_mpa") >= FLOODERS, "they do not linger: %s" % seen
-        begin = now()
         with call() as late, opened() as conn:
             conn.echo(5)
-            assert now() - begin < SLOW, "a caller waits for %.1f s" % (now() - begin)
             # The device has accepted both by now. A Request that arrives later is a turn among the
             # startups, so they are seen.
             late.send(ECHO)

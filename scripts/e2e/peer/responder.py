@@ -90,29 +90,22 @@ def old_revision():
                 conn.echo(3)
 
 
-def in_time(begin):
-    took = now() - begin
-    assert 0.25 < took < 0.3 + 1.2 * SLOW, "closed after %.2f s" % took
-
-
 @test
 def silent():
     """A silent peer and a slow one: one bounded time for all (NEG-21, NEG-34, NEG-35, GAP-04)"""
-    with serving() as program, Settings(startup_timeout_ms=300):
+    with serving() as program, Settings(startup_timeout_ms=ms(0.3)):
         for octets in b"", F1[:1], F1[:19], frame(REQUEST, C, length=8):
+            begin = now()
             with Moves(startups_timeout=1), call() as conn:
-                begin = now()
                 conn.send(octets)
                 conn.ended()
-                in_time(begin)
+                took(begin, 0.3)
         with Moves(startups_timeout=1), call() as conn:
-            begin = now()
             with contextlib.suppress(ConnectionError, BrokenPipeError):
                 for octet in F1:
                     conn.send(bytes([octet]))
-                    time.sleep(0.1)
+                    time.sleep(0.1 * SLOW)
             conn.ended()
-            assert now() - begin < 2.5 * SLOW + 0.5
         assert not program.seen(), "the program was told"
 
 
@@ -137,17 +130,17 @@ def two_ports():
     with serving() as program, Program() as other:
         other.tell("listen", Way.addresses[1], PORT + 1)
         other.expect("listens")
-        with Settings(startup_timeout_ms=2000 * int(SLOW), max_pending=1,
-                      request_timeout_ms=2000 * int(SLOW)), \
+        # A silent caller may be replaced after a fortieth of that time.
+        with Settings(startup_timeout_ms=ms(40), max_pending=1, request_timeout_ms=ms(40)), \
                 contextlib.ExitStack() as stack:
-            before = counter("startups_timeout")
+            full, evicted = counter("pending_overflow"), counter("startups_evicted")
             for _ in range(12):
                 stack.enter_context(call())
-            until(lambda: counter("pending_overflow"), "nobody waits")
+            until(lambda: counter("pending_overflow") > full, "nobody waits")
             with call(port=PORT + 1) as conn:
                 conn.send(ECHO)
                 assert conn.startup().key == REPLY
-            assert counter("startups_timeout") - before <= 4, "others had their turn first"
+            assert counter("startups_evicted") - evicted <= 4, "others had their turn first"
         assert not program.seen(), "the program was told"
 
 
@@ -157,9 +150,9 @@ def no_answer():
     with serving() as program, Settings(accept_timeout_ms=ms(0.3)):
         for request in frame(REQUEST, C, 1, b"w"), enhanced(REQUEST, C, PEER, OFFER_WRITE, b"w"):
             with Moves(startups_timeout=1, startups_rejected=0), call() as conn:
+                begin = now()
                 conn.send(request)
                 program.expect("CONNECT_REQUEST")
-                begin = now()
                 reply = conn.startup()
                 took(begin, 0.3)
                 assert (reply.key, reply.flags & R, reply.pd) == (REPLY, R, b"")

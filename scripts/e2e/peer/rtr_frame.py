@@ -114,9 +114,9 @@ def rtr_late():
                 conn.send(late)
                 program.expect("CONNECT_REQUEST")
                 conn.quiet(2)
+                begin = now()
                 program.tell("accept")
                 accepted(conn, late)
-                begin = now()
                 conn.quiet(0.1)
                 conn.send(octets)
                 if octets == RTR_FRAME:

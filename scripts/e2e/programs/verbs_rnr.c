@@ -9,7 +9,6 @@
 #include "probe.h"
 
 #define LEN	100
-#define AT_ONCE	2.0	/* seconds; the tests that need it have a wait of a minute */
 
 static void send_100(struct pair *p, int i, enum ibv_wr_opcode op)
 {
@@ -95,22 +94,23 @@ static void rnr_each(void)
 	pair_close(&p);
 }
 
-/* The longer a Send waits the rarer are the looks for its receive, so a doorbell makes one. */
+/*
+ * The longer a Send waits the rarer are the looks for its receive, so a doorbell makes one. The
+ * scenario watches who makes it.
+ */
 static void rnr_doorbell(void)
 {
 	struct ibv_sge e;
 	struct pair p;
-	double start;
 
 	pair_open(&p, &defaults);
 	send_100(&p, 0, IBV_WR_SEND);
-	wc_none(&p.b, 2500);
+	wait_until_told("waits");
 	receive_100(&p.b, 0);
-	start = now();
 	e = sge(&p.b, PAGE, 0);
 	post(&p.b, 1, IBV_WR_RDMA_WRITE, 0, &e, 1, (uintptr_t)p.a.mem, p.a.mr->rkey);
 	expect_100(&p, 0);
-	check(now() - start < 0.2, "%f s after the doorbell", now() - start);
+	wait_until_told("received");
 	wc_expect(&p.a, 0, IBV_WC_SUCCESS);
 	pair_close(&p);
 }
@@ -224,7 +224,6 @@ static void rnr_over(void)
 	wc_expect(&p.b, 0, IBV_WC_SUCCESS);
 	wc_expect(&p.a, 1, IBV_WC_WR_FLUSH_ERR);
 	check(now() - start > 0.9, "over after %f s", now() - start);
-	check(now() - start < 3, "over after %f s", now() - start);
 	wc_expect(&p.b, 1, IBV_WC_WR_FLUSH_ERR);
 	ev = async_get(&p.b, WAIT_MS);
 	check(ev == IBV_EVENT_QP_REQ_ERR || ev == IBV_EVENT_QP_FATAL, "event %d", ev);
@@ -268,7 +267,6 @@ static void rnr_ends(void)
 	};
 	struct options opt = defaults;
 	struct pair p;
-	double start;
 	size_t i;
 
 	for (i = 0; i < 2 * ARRAY_SIZE(ends); i++) {
@@ -277,11 +275,9 @@ static void rnr_ends(void)
 		send_100(&p, 0, IBV_WR_SEND);
 		wc_expect(&p.a, 0, IBV_WC_SUCCESS);
 		wc_none(&p.b, 50);
-		start = now();
 		ends[i % ARRAY_SIZE(ends)](&p);
 		cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
 		cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
-		check(now() - start < AT_ONCE, "end %zu: after %f s", i, now() - start);
 		pair_free(&p);
 	}
 }

@@ -161,15 +161,15 @@ ipsec_transport() {
 	rping_pair b a "$B4" 64
 	[ "$(ipsec_packets 0x1000)" -gt 20 ] || fail "nothing went through IPsec"
 	new_port
-	serve server b rping -s -V -C 200 -S 20000 -a "$B4" -p "$PORT"
-	start client a rping -c -V -C 200 -S 20000 -a "$B4" -p "$PORT"
-	wait_for 10 busy
+	serve server b rping -s -P -V -S 20000 -a "$B4" -p "$PORT"
+	start client a rping -c -v -V -S 20000 -a "$B4" -p "$PORT"
+	pings_on 3
 	ipsec_both delete 0x1000
 	sleep 0.5	# nothing gets through; TCP waits
 	is_running client || fail "the client did not outlive the association"
 	ipsec_both add 0x2000
-	reap client 40
-	reap server 10
+	pings_on 20
+	stop client
 	[ "$(ipsec_packets 0x2000)" -gt 100 ] || fail "the new association was not used"
 }
 

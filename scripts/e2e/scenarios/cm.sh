@@ -201,16 +201,18 @@ cm_bound() {
 	new_port
 	serve server b rping -s -P -V -a "$B4" -p "$PORT"
 	run client a rping -c -V -C 3 -a "$B4" -p "$PORT"
-	start other a rping -c -C 3 -a 10.77.0.3 -p "$PORT"
-	ended other 15
-	[ "$STATUS" != 0 ] || fail "connected where nobody listens"
+	ip -n a neigh add 10.77.0.3 lladdr 02:77:00:00:00:02 dev va nud permanent
+	must_fail "error -111" "${LIMITED[@]}" "$LIMIT" a rping -c -C 3 -a 10.77.0.3 -p "$PORT"
+	new_port
+	serve any b rping -s -P -V -a 0.0.0.0 -p "$PORT"
+	run there a rping -c -V -C 3 -a 10.77.0.3 -p "$PORT"
 }
 
 scenario cm_port_taken 20 "a port that TCP uses cannot be listened on, and is free again"
 cm_port_taken() {
 	new_port
 	serve server b rping -s -P -V -a "$B4" -p "$PORT"
-	must_fail "in use" "${LIMITED[@]}" 5 b rping -s -a "$B4" -p "$PORT"
+	must_fail "in use" "${LIMITED[@]}" "$LIMIT" b rping -s -a "$B4" -p "$PORT"
 	kill -9 "${PIDS[server]}"
 	ended server
 	serve again b rping -s -P -V -a "$B4" -p "$PORT"

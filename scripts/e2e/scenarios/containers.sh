@@ -42,10 +42,10 @@ pair_up_and_down() {
 	must_fail "the hosts are there already" pair up
 	read -ra server <<<"$(printed "a server")"
 	read -ra client <<<"$(printed "a client")"
-	timeout 60 "${server[@]}" >"$WORK/server.log" 2>&1 &
-	PIDS[server]=$!
+	timeout "$LIMIT" "${server[@]}" >"$WORK/server.log" 2>&1 &
+	PIDS[server]=$! COMMANDS[server]=rping
 	wait_for 10 rping_listens
-	timeout 60 "${client[@]}" >"$WORK/client.log" 2>&1 || STATUS=$?
+	timeout "$LIMIT" "${client[@]}" >"$WORK/client.log" 2>&1 || STATUS=$?
 	[ "$(grep -c '^ping data: ' "$WORK/client.log")" = 10 ] || fail "not ten pings"
 	ended server
 	[ "$(pair run a bash -c 'ulimit -l; echo "$1"' - 'two words')" = $'unlimited\ntwo words' ] ||
@@ -224,10 +224,11 @@ in_container() {
 		shift
 	done
 	shift
+	COMMANDS[$name]=$*
 	STATUS=0
 	timeout -k 1 $((200 * SLOW)) "$CI/rdma-pair.sh" run a "${PODMAN[@]}" run "${options[@]}" \
 		--rootfs "$WORK/root" "$@" >"$WORK/$name.log" 2>&1 </dev/null || STATUS=$?
-	forgive_rping "$name"
+	judge_rping "$name"
 }
 
 # pings_from_container [OPTION...]: rping there, to the other host; also its list of devices

@@ -109,7 +109,7 @@ link_exclusive() {
 	ip netns exec n rdma link add mpax type "$TYPE" netdev d0
 	must_see n ''
 	must_see first mpax
-	must_fail "" "${LIMITED[@]}" 10 n rping -s -a "$A4" -p "$PORT"
+	must_fail "No RDMA devices" "${LIMITED[@]}" "$LIMIT" n rping -s -a "$A4" -p "$PORT"
 	rdma dev set mpax netns n
 	must_see n mpax
 	rping_pair n n "$A4" 1000
@@ -252,7 +252,10 @@ pair_moved() {
 	rdma dev set mpa8 netns m
 	must_see first ''
 	must_see m mpa8
-	must_fail "" ip netns exec first timeout -k 1 20 rping -c -a 10.78.0.9 -C 1
+	new_port
+	serve there n rping -s -P -a 10.78.0.9 -p "$PORT"
+	must_fail "No RDMA devices" "${LIMITED[@]}" "$LIMIT" first rping -c -a 10.78.0.9 -p "$PORT" -C 1
+	stop there
 	ip netns del m
 	wait_for 10 sees first mpa8
 	rping_pair n first 10.78.0.9 1000

@@ -109,14 +109,15 @@ scenario cable_pulled 30 "the cable is out for two seconds; the connection survi
 cable_pulled() {
 	dirty		# IPv6 addresses go with the cable
 	new_port
-	serve server b rping -s -V -C 200 -S 64000 -a "$B4" -p "$PORT"
-	start client a rping -c -V -C 200 -S 64000 -a "$B4" -p "$PORT"
-	wait_for 10 busy
+	serve server b rping -s -P -V -S 64000 -a "$B4" -p "$PORT"
+	start client a rping -c -v -V -S 64000 -a "$B4" -p "$PORT"
+	pings_on 3
 	ip -n b link set vb down
 	sleep 2		# the outage itself
 	ip -n b link set vb up
-	reap client 40
-	reap server 5
+	pings_on 20
+	stop client
+	is_running server || fail "the server ended"
 }
 
 # shown DEVICE NAME: the largest value that "rdma resource" has for a connection of the device.

@@ -122,6 +122,7 @@ iser_disk() {
 	wait_for 20 iser_moves
 	iser_set 0
 	not iser_listens || fail "the portal listens still"
+	kill -0 "$fio" || fail "fio has ended already"
 	iser_set 1
 	wait "$fio" || fail "fio, with the portal off and on: $?"
 	iser_node --logout

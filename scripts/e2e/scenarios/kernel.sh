@@ -160,11 +160,17 @@ nvme_rdma() {
 	nvme_target_down
 }
 
+nvme_writes() { [ "$(hw_counter mpa0 tx_read_request)" -gt $((before + 10)) ]; }
+
 scenario nvme_link_deleted 60 "a device is deleted under an NVMe disk that is being written"
 nvme_link_deleted() {
+	local before
 	nvme_up
-	start writer a dd if=/dev/zero of="$NVME" bs=64K oflag=direct
-	wait_for 20 all_moved mpa0 tx_write tx_read_request
+	before=$(hw_counter mpa0 tx_read_request)
+	dd if=/dev/zero of="$NVME" bs=64K oflag=direct >"$WORK/writer.log" 2>&1 &
+	PIDS[writer]=$!
+	wait_for 20 nvme_writes
+	is_running writer || fail "the writer ended"
 	link_delete mpa0
 	ended writer 20
 	[ "$STATUS" != 0 ] || fail "the writer did not fail"

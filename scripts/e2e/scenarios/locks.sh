@@ -19,6 +19,7 @@ lock_classes() {
 	for class in {sk_lock,slock}-AF_INET{,6}-RDMA-MPA; do
 		grep -q " $class\$" "$WORK/edges" || fail "no $class was taken"
 	done
+	grep -q '^&ep->lock .*RDMA-MPA$' "$WORK/edges" || fail "ep->lock is not what it was"
 	not grep '^&ep->lock k-sk_lock-' "$WORK/edges" ||
 		fail "a lock of others' class was taken under one of ours"
 }

@@ -61,14 +61,19 @@ rping_mtu_change() {
 	dirty
 	new_port
 	serve server b rping -s -P -V -S 64000 -a "$B4" -p "$PORT"
-	start client a rping -c -V -C 400 -S 64000 -a "$B4" -p "$PORT"
+	start client a rping -c -v -V -S 64000 -a "$B4" -p "$PORT"
 	for mtu in 9000 1500 1280 4000 1500; do
 		set_mtu "$mtu"
-		sleep 1		# traffic at this size
-		is_running client || break
+		pings_on 20
 	done
-	reap client 30
+	stop client
+	is_running server || fail "the server ended"
 }
+
+# pings_on N: the client, with -v, makes that many more round trips
+pings_on() { wait_for 30 pinged $(($(pings) + $1)); }
+pings() { grep -c '^ping data: ' "$WORK/client.log" || :; }
+pinged() { [ "$(pings)" -ge "$1" ]; }
 
 scenario rping_lo 40 "a device on lo, both ends on it"
 rping_lo() {

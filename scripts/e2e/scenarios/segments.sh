@@ -33,7 +33,7 @@ show() {
 }
 
 # all_begin WHAT MINIMUM [WINDOW [BEHIND]]: at least MINIMUM segments begin with an FPDU, and all
-# others are BEHIND
+# others are BEHIND, which are few, because the sender regains alignment
 all_begin() {
 	local aligned behind=${4:-0}
 	show "$1" "${3:-1}"
@@ -41,6 +41,7 @@ all_begin() {
 	[ "$aligned" -ge "$2" ] || fail "$1: too few segments"
 	[ "$((aligned + behind))" = "$(number segments "${3:-1}")" ] ||
 		fail "$1: some segments begin inside an FPDU"
+	[ $((behind * 20)) -lt "$aligned" ] || fail "$1: $behind behind an edge"
 }
 
 # bulk ADDRESS OPTIONS...: a bulk transfer with a capture at the sender

@@ -110,7 +110,7 @@ wire_terminates() {
 
 scenario wire_clean 60 "tshark finds every FPDU well-formed, with a good CRC, unmarked" wire
 wire_clean() {
-	local bad fpdus
+	local fpdus
 	dirty
 	new_port
 	capture a va
@@ -120,11 +120,10 @@ wire_clean() {
 	end_capture
 	fpdus=$(decode iwarp_mpa.fpdu frame.number | wc -l)
 	[ "$fpdus" -gt 10 ] || fail "tshark sees $fpdus frames with FPDUs"
-	bad=$(decode '_ws.malformed || iwarp_mpa.bad_length || iwarp_mpa.markers ||
-		iwarp_mpa.res.not_set0' frame.number _ws.expert.message | head -5)
-	[ -z "$bad" ] || fail "frames in error: $bad"
-	decode iwarp_mpa.req iwarp_mpa.rev iwarp_mpa.crc_flag iwarp_mpa.marker_flag \
-		>"$WORK/startup.log"
+	decode '_ws.malformed || iwarp_mpa.bad_length || iwarp_mpa.markers ||
+		iwarp_mpa.res.not_set0' frame.number _ws.expert.message >"$WORK/bad.log" ||
+		fail "tshark did not look"
+	[ ! -s "$WORK/bad.log" ] || fail "frames in error: $(head -5 "$WORK/bad.log")"
 	judge -O iwarp_mpa -Y iwarp_mpa.fpdu >"$WORK/fpdus.txt"
 	grep -c '(Good CRC32)' "$WORK/fpdus.txt" >"$WORK/good.log" ||
 		[ "$TYPE" = siw ] || fail "no FPDU with a good CRC"
@@ -175,7 +174,8 @@ good() {
 not_good() {
 	local seen
 	seen=$(verdict "$1")
-	[ "$seen" != "$2 $2 0 0" ] || fail "${1##*/}: damaged, and the judge saw nothing"
+	[[ $seen != "$2 $2 0 0" && $seen != 0\ * ]] ||
+		fail "${1##*/}: damaged, and the judge saw $seen"
 	note "${1##*/}: FPDUs, good and bad CRCs, errors: $seen instead of $2 $2 0 0"
 }
 
