@@ -122,3 +122,20 @@ module_of() {
 	*) die "not a driver: $1 (siw, rxe, mpa)" ;;
 	esac
 }
+
+# publish FILE DOCUMENT NAME: puts it between the two comments of Documentation/DOCUMENT.rst that
+# have this name, in place of the last one
+publish() {
+	local doc=$TOP/Documentation/$2.rst
+	awk -v name="$3" -v file="$1" '
+		$0 == ".. end of " name { skip = 0 }
+		!skip
+		$0 == ".. " name {
+			print "\n::\n"
+			while ((getline line < file) > 0)
+				print line == "" ? "" : "    " line
+			print ""
+			skip = 1
+		}' "$doc" > "$OUT/$2.rst"
+	mv "$OUT/$2.rst" "$doc"
+}

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# parts.awk -v unit=UNIT -v fpdus=N NM profile.csv: shows the parts of the kernel and of the
-# driver in which a message's instructions, or nanoseconds, are. NM is the output of nm -A for the
-# driver's objects: a function of the driver belongs to the part of its file. Inlined code counts
-# with its caller. N is the number of FPDUs of a message.
+# parts.awk -v unit=UNIT NM profile.csv: shows the parts of the kernel and of the driver in which
+# the instructions, or nanoseconds, of our device's messages are: a column for each row of
+# profile.csv, for a message and for an FPDU. NM is the output of nm -A for the driver's objects: a
+# function of the driver belongs to the part of its file. Inlined code counts with its caller.
 
 # Beginnings of names of the kernel's functions
 BEGIN {
+	PAYLOAD = 1428	# bytes in an FPDU at MTU 1500, about
 	copies = "^(__)?(mem(cpy|set|move)|copy_(user|to|from|page)|_copy_|clear_page|rep_movs)"
 	tcp = "^_*(tcp|inet_csk|sk_stream|inet6?_(send|recv))"
 	net = "^_*(ip6?|inet|fib|dst|ipv4|nf|neigh|eth|veth|dev|netif|netdev|net_rx|napi|gro|" \
@@ -51,45 +52,115 @@ FILENAME == ARGV[ARGC - 2] {
 	next
 }
 
+# A line of profile.csv: row, driver, function, value
 FNR > 1 {
 	split($0, field, ",")
-	name = field[2]
-	value = field[3]
+	if (field[2] != "mpa")
+		next
+	row = field[1]
+	if (!seen[row]++)
+		rows[++n] = row
+	name = field[3]
+	value = field[4]
 	if (sub(/\[rdma_mpa\]$/, "", name)) {
 		sub(/\..*/, "", name)
 		part = "  " (name in file_of ? file_of[name] : "other")
-		own += value
+		own[row] += value
 	} else {
 		part = part_of(name)
 	}
-	sum[part] += value
+	sum[part, row] += value
+	parts[part]
 	if (part !~ /^~/)
-		kernel += value
+		kernel[row] += value
 }
 
-function line(name, value) {
-	printf "%-36s%12.0f%s\n", name, value, (fpdus > 1 ? sprintf("%12.0f", value / fpdus) : "")
+function size_of(row,    field) {
+	split(row, field, ":")
+	return field[2]
 }
 
-# Prints the parts that begin as PATTERN says, the largest first, without those below a hundredth
-function lines(pattern,    best, part) {
+function fpdus_of(row) {
+	return int((size_of(row) + PAYLOAD - 1) / PAYLOAD)
+}
+
+# Prints the value of each row, or that over its number of FPDUs
+function line(name, value, fpdu,    i) {
+	printf "%-30s", name
+	for (i = 1; i <= n; i++)
+		if (!fpdu)
+			printf "%9.0f", value[rows[i]]
+		else if (fpdus_of(rows[i]) > 1)
+			printf "%9.0f", value[rows[i]] / fpdus_of(rows[i])
+	print ""
+}
+
+function heading(fpdu,    i, op, size) {
+	printf "%-30s", unit (fpdu ? " an FPDU" : " a message")
+	for (i = 1; i <= n; i++) {
+		op = rows[i]
+		sub(/_.*/, "", op)
+		if (!fpdu || fpdus_of(rows[i]) > 1)
+			printf "%9s", op
+	}
+	printf "\n%-30s", ""
+	for (i = 1; i <= n; i++) {
+		size = size_of(rows[i])
+		if (fpdu && fpdus_of(rows[i]) == 1)
+			continue
+		if (size >= 1048576)
+			printf "%9s", size / 1048576 " MiB"
+		else if (size >= 1024)
+			printf "%9s", size / 1024 " KiB"
+		else
+			printf "%9s", size
+	}
+	print ""
+}
+
+# The greatest share of the kernel that the part has in any row
+function share_of(part,    i, best) {
+	for (i = 1; i <= n; i++)
+		if (kernel[rows[i]] && sum[part, rows[i]] / kernel[rows[i]] > best)
+			best = sum[part, rows[i]] / kernel[rows[i]]
+	return best + 0
+}
+
+# Prints the parts that begin as PATTERN says, the largest first, without those below a fiftieth
+function lines(pattern, fpdu,    best, part, left, i, value) {
+	for (part in parts)
+		if (part ~ pattern)
+			left[part] = share_of(part)
 	for (;;) {
 		best = ""
-		for (part in sum)
-			if (part ~ pattern && (best == "" || sum[part] > sum[best]))
+		for (part in left)
+			if (best == "" || left[part] > left[best])
 				best = part
-		if (best == "" || sum[best] < kernel / 100)
+		if (best == "" || left[best] < 0.02)
 			return
-		line(best ~ /^~/ ? substr(best, 2) " (not counted above)" : best, sum[best])
-		delete sum[best]
+		for (i = 1; i <= n; i++)
+			value[rows[i]] = sum[best, rows[i]]
+		line(best ~ /^~/ ? substr(best, 2) " (not counted)" : best, value, fpdu)
+		delete left[best]
 	}
 }
 
+function table(fpdu) {
+	heading(fpdu)
+	line("the kernel, both ends", kernel, fpdu)
+	line("the driver", own, fpdu)
+	lines("^  ", fpdu)
+	lines("^[^ ~]", fpdu)
+	lines("^~", fpdu)
+}
+
 END {
-	printf "%-36s%12s%s\n", unit, "a message", (fpdus > 1 ? "     an FPDU" : "")
-	line("the kernel, both ends", kernel)
-	line("the driver", own)
-	lines("^  ")
-	lines("^[^ ~]")
-	lines("^~")
+	table(0)
+	for (i = 1; i <= n; i++)
+		if (fpdus_of(rows[i]) > 1)
+			large = 1
+	if (large) {
+		print ""
+		table(1)
+	}
 }

@@ -5,9 +5,10 @@
 # NATIVE=1 it shows the nanoseconds instead, in a User-mode Linux that perf(1) samples.
 # Documentation/benchmarks.rst.
 #
-# From the environment: ROW (OP:SIZE:FEW:MANY, as in count.sh), WHO (mpa siw; also rxe),
+# From the environment: PROFILE_ROWS (OP:SIZE:FEW:MANY, as in count.sh), WHO (mpa siw; also rxe),
 # FUNCTIONS (50), CPUS (1: the processor's clock counts instructions too; 2: for programs that
-# poll at both ends, ib_write_lat), CABLE (veth; or card), NATIVE (1), OUT (bench).
+# poll at both ends, ib_write_lat), CABLE (veth; or card), NATIVE (1), OUT (bench), PUBLISH (1:
+# the parts of large and small messages go to Documentation/performance.rst).
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -15,7 +16,7 @@ WHO=${WHO:-mpa siw}
 # shellcheck source=scripts/bench/lib.sh
 . "$TOP/scripts/bench/lib.sh"
 
-ROW=${ROW:-send_lat:64:200:2200}
+PROFILE_ROWS=${PROFILE_ROWS:-send_lat:64:200:2200}
 FUNCTIONS=${FUNCTIONS:-50}
 CPUS=${CPUS:-1}
 CABLE=${CABLE:-veth}
@@ -23,7 +24,6 @@ OUT=${OUT:-$TOP/bench}
 mark=51a70000		# where the program mark begins
 unit=instructions
 [ -z "${NATIVE:-}" ] || unit=ns
-FPDU=1428		# bytes of payload in one at MTU 1500, about
 FREQUENCY=5000		# samples a second of each processor
 
 # The first of the two dumps is that of FEW. The last symbol at or before a block's address names
@@ -61,14 +61,14 @@ split_samples() {
 			}'
 }
 
-# run_row DIR DRIVER MODULE: measures the row, and leaves symbols, count.1 and count.2 in DIR
+# run_row DIR DRIVER MODULE ROW: measures it, and leaves symbols, count.1 and count.2 in DIR
 run_row() {
 	local dir=$1 mode=(-i)
 	if [ -n "${NATIVE:-}" ]; then
 		perf record -q -e cpu-clock -F $FREQUENCY -k CLOCK_REALTIME -o "$dir/perf.data" -- \
 			"$TOP/scripts/vm/run.sh" -t 600 -o "$dir" -- \
 			env POLL=1 CABLE="$CABLE" MARK="mktemp -q /out/mark.XXXXXX" \
-			scripts/bench/count-guest.sh "$2" "$3" "$ROW" > "$dir/log" || true
+			scripts/bench/count-guest.sh "$2" "$3" "$4" > "$dir/log" || true
 		split_samples "$dir"
 		return
 	fi
@@ -76,84 +76,102 @@ run_row() {
 	"$TOP/scripts/vm/run.sh" "${mode[@]}" -n -t 1200 -o "$dir" \
 		-p "$BUILD/bench/profile.so,out=$dir/count,mark=$mark" -- \
 		env CABLE="$CABLE" MARK="$BUILD/bench/mark" \
-		scripts/bench/count-guest.sh "$2" "$3" "$ROW" > "$dir/log" || true
+		scripts/bench/count-guest.sh "$2" "$3" "$4" > "$dir/log" || true
 }
 
-profile() {		# DRIVER
+profile() {		# DRIVER ROW
 	local dir few many ko
-	IFS=: read -r _ _ few many <<< "$ROW"
+	IFS=: read -r _ _ few many <<< "$2"
 	ko=$(module_of "$1")
 	dir=$BUILD/profile/$1
 	rm -rf "$dir"
 	mkdir -p "$dir"
-	step "counting for $1, $ROW (a minute or two)"
-	run_row "$dir" "$1" "$ko"
+	step "counting for $1, $2 (a minute or two)"
+	run_row "$dir" "$1" "$ko" "$2"
 	if [ ! -e "$dir/count.2" ]; then
 		cat "$dir/log" >&2
-		die "$1: $ROW could not be measured"
+		die "$1: $2 could not be measured"
 	fi
 	! grep -qs '^lost [1-9]' "$dir/count.2" || step "the plugin had no room for some blocks"
-	by_function "$dir" $((many - few)) | sed "s/^/$1,/" >> "$OUT/profile.csv"
+	by_function "$dir" $((many - few)) | sed "s/^/$2,$1,/" >> "$OUT/profile.csv"
 }
 
-# parts: shows the parts of our device's messages
-parts() {
-	local size
-	IFS=: read -r _ size _ _ <<< "$ROW"
-	echo "$ROW of our device, CRC off"
-	{ head -n 1 "$OUT/profile.csv"; grep '^mpa,' "$OUT/profile.csv"; } > "$BUILD/profile/mpa.csv"
+# show_parts: of our device's messages
+show_parts() {
 	find "$BUILD/module-$(guest_release)/drivers" -name '*.o' -exec nm -A {} + |
-		awk -v unit="$unit" -v fpdus=$(((size + FPDU - 1) / FPDU)) \
-			-f "$TOP/scripts/bench/parts.awk" - "$BUILD/profile/mpa.csv"
+		awk -v unit="$unit" -f "$TOP/scripts/bench/parts.awk" - "$OUT/profile.csv"
 }
 
+# show_functions ROW: those with the most, of each driver
+show_functions() {
+	echo
+	echo "$1"
+	awk -F , -v lines="$FUNCTIONS" -v unit="$unit" -v row="$1" '
+		function most(name,   best, i) {
+			for (i = 1; i <= drivers; i++)
+				if (value[who[i], name] > best)
+					best = value[who[i], name]
+			return best
+		}
+		$1 != row { next }
+		!seen[$2]++ { who[++drivers] = $2 }
+		{ value[$2, $3] = $4; sum[$2] += $4; names[$3] }
+		$3 ~ /\[(rdma_mpa|siw|rdma_rxe)\]$/ { own[$2] += $4 }
+		END {
+			text = "%-44s"
+			printf text, unit " a message"
+			for (i = 1; i <= drivers; i++)
+				printf "%10s", who[i]
+			printf "\n" text, "all of the kernel"
+			for (i = 1; i <= drivers; i++)
+				printf "%10.0f", sum[who[i]]
+			printf "\n" text, "the driver"
+			for (i = 1; i <= drivers; i++)
+				printf "%10.0f", own[who[i]]
+			print ""
+			for (n = 0; n < lines; n++) {
+				best = ""
+				for (name in names)
+					if (best == "" || most(name) > most(best))
+						best = name
+				if (best == "")
+					break
+				printf text, best
+				for (i = 1; i <= drivers; i++)
+					printf "%10.1f", value[who[i], best]
+				print ""
+				delete names[best]
+			}
+		}' "$OUT/profile.csv"
+}
+
+# What Documentation/performance.rst has. perf(1) needs more messages, because it samples.
+if [ -n "${PUBLISH:-}" ]; then
+	WHO=mpa FUNCTIONS=0
+	PROFILE_ROWS=send_bw:64:$([ -n "${NATIVE:-}" ] && echo 5000:45000 || echo 200:6200)
+	for op in send_bw write_bw read_bw; do
+		PROFILE_ROWS+=" $op:65536:$([ -n "${NATIVE:-}" ] && echo 500:3500 || echo 100:700)"
+		PROFILE_ROWS+=" $op:1048576:$([ -n "${NATIVE:-}" ] && echo 50:350 || echo 20:80)"
+	done
+fi
 if [ -n "${NATIVE:-}" ]; then
 	GUEST_PACK=$(UM=1 "$TOP/scripts/vm/kernel.sh")
 	export GUEST_PACK
 fi
 make -s -C "$TOP/scripts/bench" OUT="$BUILD/bench" MARK=$mark
 mkdir -p "$OUT"
-echo "who,function,$unit" > "$OUT/profile.csv"
-for who in $WHO; do
-	profile "$who"
+echo "row,who,function,$unit" > "$OUT/profile.csv"
+for row in $PROFILE_ROWS; do
+	for who in $WHO; do
+		profile "$who" "$row"
+	done
 done
 echo
-[[ " $WHO " != *" mpa "* ]] || parts
-echo
-awk -F , -v lines="$FUNCTIONS" -v unit="$unit" '
-	function most(name,   best, i) {
-		for (i = 1; i <= drivers; i++)
-			if (value[who[i], name] > best)
-				best = value[who[i], name]
-		return best
-	}
-	FNR == 1 { next }
-	!seen[$1]++ { who[++drivers] = $1 }
-	{ value[$1, $2] = $3; sum[$1] += $3; names[$2] }
-	$2 ~ /\[(rdma_mpa|siw|rdma_rxe)\]$/ { own[$1] += $3 }
-	END {
-		row = "%-44s"
-		printf row, unit " a message"
-		for (i = 1; i <= drivers; i++)
-			printf "%10s", who[i]
-		printf "\n" row, "all of the kernel"
-		for (i = 1; i <= drivers; i++)
-			printf "%10.0f", sum[who[i]]
-		printf "\n" row, "the driver"
-		for (i = 1; i <= drivers; i++)
-			printf "%10.0f", own[who[i]]
-		print ""
-		for (n = 0; n < lines; n++) {
-			best = ""
-			for (name in names)
-				if (best == "" || most(name) > most(best))
-					best = name
-			if (best == "")
-				break
-			printf row, best
-			for (i = 1; i <= drivers; i++)
-				printf "%10.1f", value[who[i], best]
-			print ""
-			delete names[best]
-		}
-	}' "$OUT/profile.csv"
+[[ " $WHO " != *" mpa "* ]] || show_parts | tee "$OUT/parts.txt"
+if [ "$FUNCTIONS" != 0 ]; then
+	for row in $PROFILE_ROWS; do
+		show_functions "$row"
+	done
+fi
+[ -z "${PUBLISH:-}" ] ||
+	publish "$OUT/parts.txt" performance "make bench-profile${NATIVE:+ NATIVE=1}"

@@ -4,6 +4,10 @@
 # PLAN: the rows, each with the number of its measurements in a round. If a row has no value at
 # all the exit status is 1. If it has some it shows how many of how many. A boot may measure a
 # row several times. Where boots are compared, the median of these is the value of the boot.
+#
+# A ratio to TCP is the median of the boots' ratios, because the speed of a shared machine changes
+# more from boot to boot than the ratio does. rxe's boots do not have TCP, so its medians are
+# compared.
 
 # The key of a row: everything that makes values comparable.
 function key_of(mtu, who, crc, test, size) {
@@ -30,29 +34,39 @@ function ratio(mine, other) {
 	return mine && other ? sprintf("%.2f", mine / other) : "-"
 }
 
-# Do its boots differ by more than a third of the median? Then the median says little.
-# Sets LEAST and MOST, their values.
-function restless(key,    i, n, boot, value) {
-	LEAST = MOST = 0
-	n = split(boots[key], boot, " ")
-	for (i = 1; i <= n; i++) {
-		value = median(key " " boot[i])
-		if (!value)
-			continue
-		if (!LEAST || value < LEAST)
-			LEAST = value
-		if (value > MOST)
-			MOST = value
-	}
-	return MOST - LEAST > median(key) / 3
+# Do these values differ by more than a third of their median? Then that says little.
+function is_restless(key) {
+	return values[key, good[key] - 1] - values[key, 0] > median(key) / 3
 }
 
-# The ratio of the median to TCP's, which must not be restless
-function over_tcp(mine, key) {
-	if (!restless(key))
-		return ratio(mine, median(key))
-	unsure[key]
-	return "?"
+# Adds the boots' values of KEY as values of TO, over those of BASE in the same boot
+function add_boots(to, key, base,    i, n, boot, under) {
+	n = split(boots[key], boot, " ")
+	for (i = 1; i <= n; i++) {
+		under = base == "" ? 1 : median(base " " boot[i])
+		if (under && median(key " " boot[i]))
+			add(to, median(key " " boot[i]) / under)
+	}
+}
+
+# The ratio of a row to TCP
+function over_tcp(key, base,    pairs) {
+	if (base == "")
+		return "-"
+	pairs = key " over " base
+	if (!good[pairs])
+		add_boots(pairs, key, base)
+	if (!good[pairs]) {
+		pairs = base " over boots"
+		if (!good[pairs])
+			add_boots(pairs, base, "")
+	}
+	if (is_restless(pairs)) {
+		if (!listed[pairs]++)
+			unsure[++doubts] = pairs
+		return "?"
+	}
+	return pairs ~ / over boots$/ ? ratio(median(key), median(base)) : ratio(median(pairs), 1)
 }
 
 # TCP's own value for the same thing, if there is one: a stream, a stream with a pass
@@ -103,8 +117,8 @@ function print_row(mtu, who, crc, test, size, unit, times,    key, mine, expecte
 		"(" figure(values[key, 0]) " .. " figure(values[key, good[key] - 1]) ")", \
 		over(mine, who, "siw", mtu, "off", test, size), \
 		over(mine, who, "rxe", mtu, "on", test, size), \
-		over_tcp(mine, tcp_key(mtu, "-", test, size)), \
-		crc == "on" ? over_tcp(mine, tcp_key(mtu, "on", test, size)) : "-", \
+		over_tcp(key, tcp_key(mtu, "-", test, size)), \
+		crc == "on" ? over_tcp(key, tcp_key(mtu, "on", test, size)) : "-", \
 		good[key] == expected ? "" : "  " expected - good[key] " of " expected " failed"
 }
 
@@ -150,12 +164,12 @@ FNR > 1 {
 END {
 	for (path = 1; path <= paths; path++)
 		print_mtu(mtus[path])
-	for (key in unsure) {
-		restless(key)
-		printf "\n?: the boots of \"%s\" differ by more than a third (%s .. %s), so there is " \
-			"no ratio to it.\nMeasure again when nothing else runs on this machine.\n", \
-			key, figure(LEAST), figure(MOST)
-	}
+	if (doubts)
+		print "\n?: no ratio, because the boots differ by more than a third. Measure again when " \
+			"nothing else runs\non this machine."
+	for (i = 1; i <= doubts; i++)
+		printf "   %-60s %s\n", unsure[i], "(" figure(values[unsure[i], 0]) " .. " \
+			figure(values[unsure[i], good[unsure[i]] - 1]) ")"
 	if (missing)
 		printf "\n%d rows could not be measured; the reason is above.\n", missing
 	exit missing > 0
