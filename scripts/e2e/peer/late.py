@@ -2,6 +2,7 @@
 """Sends for which no receive is posted: they wait in TCP's queue for one."""
 import contextlib
 import socket
+import subprocess
 import time
 
 from peer import C, REQUEST, RESPONSE, SEND, WRITE, frame, now, read_request, tagged
@@ -11,10 +12,10 @@ NOT_YET = frame(REQUEST, C, 1, b"ne")
 
 
 @contextlib.contextmanager
-def waiting(ms=60000):
+def waiting(ms=60000, request=NOT_YET):
     """A connection whose first Send waits for a receive"""
     with serving() as program, Settings(rnr_wait_ms=ms):
-        with opened(NOT_YET) as conn:
+        with opened(request) as conn:
             with Moves(rx_rnr_waits=1):
                 conn.begin = now()
                 conn.say(conn.message(b"early"))
@@ -107,3 +108,43 @@ def late_parted():
         program.tell("part")
         conn.terminated("1/2/2")
         program.expect("DISCONNECTED")
+
+
+@contextlib.contextmanager
+def wide_window():
+    """Sockets of host b take some megabytes from the beginning."""
+    name = "net.ipv4.tcp_rmem"
+    ask = ["ip", "netns", "exec", "b", "sysctl"]
+    old = subprocess.check_output([*ask, "-n", name], text=True).strip()
+    subprocess.check_call([*ask, "-qw", name + "=4096 16777216 33554432"])
+    try:
+        yield
+    finally:
+        subprocess.check_call([*ask, "-qw", name + "=" + old])
+
+
+@contextlib.contextmanager
+def much_waiting():
+    """More than the worker handles in a turn waits behind the Send."""
+    with waiting(request=frame(REQUEST, C, 1, b"n")) as (program, conn):
+        write = conn.build(tagged(WRITE, conn.stag, conn.at, bytes(60000)))
+        conn.sock.sendall(write * 60)
+        yield program, conn
+
+
+@test
+def late_much():
+    """The program closes while much waits: all of it is handled before the FIN"""
+    with wide_window():
+        with much_waiting() as (program, conn):
+            conn.say(read_request(1, (77, 1000), 4, (conn.stag, conn.at)))
+            program.tell("late_part")
+            s = conn.hear()
+            assert s and (s.opcode, s.stag, s.to) == (RESPONSE, 77, 1000), "no answer before FIN"
+            conn.ended()
+            program.expect("DISCONNECTED")
+        with much_waiting() as (program, conn):
+            conn.say(conn.message(b"bad"), crc=1)
+            program.tell("late_part")
+            conn.terminated("2/0/2")
+            program.expect("DISCONNECTED")

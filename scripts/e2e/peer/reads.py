@@ -29,7 +29,7 @@ def say_wrong(conn, bad, error):
 
 
 def answers(conn, size):
-    """The number of bytes of each Read that come, and the segment after the last of them"""
+    """The number of bytes of each Read that come, zeroes, and the segment after the last of them"""
     got = []
     read_faster(conn)
     while True:
@@ -42,6 +42,7 @@ def answers(conn, size):
         i = len(got) - 1
         assert (s.stag, s.to) == (i, (i << 32) + got[i]), "out of order"
         got[i] += len(s.data)
+        assert not s.data.strip(b"\0"), "what the program wrote afterwards"
         assert s.last == (got[i] == size)
 
 
@@ -80,25 +81,41 @@ def ird():
             program.expect("DISCONNECTED")
 
 
+def cut(conn, size, error):
+    """The answers to ask() end amid one, with that error."""
+    got, s = answers(conn, size)
+    # The error is in the Read whose response stopped, or in the first without one.
+    if not got or got[-1] == size:
+        got.append(0)
+    i, sent = len(got) - 1, got[-1]
+    assert i < IRD, "all were answered"
+    want = read_request(i + 1, (i, (i << 32) + sent), size - sent, (conn.stag, conn.at + sent))
+    assert s.ulpdu == terminate(error, want), s.ulpdu.hex()
+    conn.ended()
+
+
 @test
 def read_gone():
     """The source of a Read is deregistered while it is answered (RFC 5040 sections 4.8 and 7.1)"""
-    size = WINDOW_SIZE
     with serving() as program:
         with slow_reader(frame(REQUEST, C, 1, b"u")) as conn, Moves(rx_access_errors=1, tx_terminate=1):
-            ask(conn, IRD, size, conn.at)
+            ask(conn, IRD, WINDOW_SIZE, conn.at)
             conn.say(conn.message(b"now"))
             program.expect("unregistered")
-            got, s = answers(conn, size)
-            # The error is in the Read whose response stopped, or in the first without one.
-            if not got or got[-1] == size:
-                got.append(0)
-            i, sent = len(got) - 1, got[-1]
-            assert i < IRD, "all were answered"
-            want = read_request(i + 1, (i, (i << 32) + sent), size - sent,
-                                (conn.stag, conn.at + sent))
-            assert s.ulpdu == terminate("0/1/0", want), s.ulpdu.hex()
-            conn.ended()
+            cut(conn, WINDOW_SIZE, "0/1/0")
+            program.expect("DISCONNECTED")
+
+
+@test
+def read_forbidden():
+    """The program takes the right to read from its queue pair while a Read is answered"""
+    with serving() as program:
+        with slow_reader() as conn, Moves(rx_access_errors=1, tx_terminate=1):
+            ask(conn, IRD, WINDOW_SIZE, conn.at)
+            assert select.select([conn.sock], [], [], 8 * SLOW)[0], "no answer begins"
+            program.tell("forbid")
+            program.expect("forbidden")
+            cut(conn, WINDOW_SIZE, "0/1/2")
             program.expect("DISCONNECTED")
 
 

@@ -8,6 +8,8 @@
  *	receive		post the receives of all connections that have none
  *	accept		accept the requests with w that have no answer yet
  *	part		disconnect them all
+ *	late_part	"receive", and at once "part"
+ *	forbid		take the peers' right to read away, and fill the windows with ones
  *
  * and prints its events, one a line. LETTERS, or the Private Data of the Request, say
  * what it does with a connection:
@@ -578,6 +580,24 @@ static void part(struct conn *c)
 	rdma_disconnect(c->id);
 }
 
+static void receive_and_part(struct conn *c)
+{
+	receive_late(c);
+	part(c);
+}
+
+static void forbid(struct conn *c)
+{
+	struct ibv_qp_attr attr = {
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+	};
+
+	if (ibv_modify_qp(c->id->qp, &attr, IBV_QP_ACCESS_FLAGS))
+		die("modify_qp");
+	memset(c->mem + WINDOW, 1, WINDOW_SIZE);
+	say("forbidden");
+}
+
 static const struct command {
 	const char *line;
 	void (*carry_out)(struct conn *c);
@@ -585,6 +605,8 @@ static const struct command {
 	{ "receive\n", receive_late },
 	{ "accept\n", accept_late },
 	{ "part\n", part },
+	{ "late_part\n", receive_and_part },
+	{ "forbid\n", forbid },
 	{ NULL, NULL },
 };
 

@@ -16,12 +16,12 @@
 #define ENTRIES		64
 #define ROUNDS		20
 
-/* The send ring is the mapping whose first entry is the request just posted. */
-static struct siw_sqe *find_ring(void)
+/* The ring is the mapping whose first entry is the request, or receive, just posted. */
+static void *find_ring(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
-	struct siw_sqe *ring = NULL;
 	unsigned long start, end;
+	void *ring = NULL;
 	char line[512];
 
 	check(maps, "/proc/self/maps: %m");
@@ -36,7 +36,7 @@ static struct siw_sqe *find_ring(void)
 			ring = at;
 	}
 	fclose(maps);
-	check(ring, "the send ring is not mapped");
+	check(ring, "the ring is not mapped");
 	return ring;
 }
 
@@ -146,6 +146,61 @@ static void nonsense(void)
 	printf("%zu entries\n", i);
 }
 
+static void seven_pieces(struct siw_rqe *e) { e->num_sge = 7; }
+
+static void two_wrap(struct siw_rqe *e)
+{
+	e->num_sge = 2;
+	e->sge[1] = e->sge[0];
+	e->sge[1].length = ~0u - 3;
+}
+
+static void send_8(struct pair *p, int id)
+{
+	struct ibv_sge from = sge(&p->a, 0, 8);
+
+	post(&p->a, id, IBV_WR_SEND, IBV_SEND_SIGNALED, &from, 1, 0, 0);
+	wc_expect(&p->a, id, IBV_WC_SUCCESS);
+}
+
+/* A bad receive is the fault of its program, and not that of the peer whose Send takes it. */
+static void bad_receive(void (*spoil)(struct siw_rqe *e), bool srq)
+{
+	struct options opt = defaults;
+	struct siw_rqe *ring;
+	struct ibv_sge to;
+	struct pair p;
+	int event;
+
+	opt.srq = srq;
+	opt.recv_wr = ENTRIES;
+	pair_open(&p, &opt);
+	to = sge(&p.b, 0, 8);
+	post_recv(&p.b, MAGIC, &to, 1);
+	ring = find_ring();
+	send_8(&p, 1);
+	wc_expect(&p.b, MAGIC, IBV_WC_SUCCESS);
+	post_recv(&p.b, 2, &to, 1);
+	spoil(&ring[1]);
+	send_8(&p, 2);
+	wc_expect(&p.b, 2, IBV_WC_LOC_QP_OP_ERR);
+	event = async_get(&p.b, WAIT_MS);
+	check(event == IBV_EVENT_QP_FATAL, "event %d", event);
+	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
+	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);
+	pair_free(&p);
+}
+
+static void bad_receives(void)
+{
+	int srq;
+
+	for (srq = 0; srq < 2; srq++) {
+		bad_receive(seven_pieces, srq);
+		bad_receive(two_wrap, srq);
+	}
+}
+
 struct scribble {
 	struct siw_sqe *ring;
 	atomic_bool over;
@@ -199,6 +254,7 @@ static void scribbled(void)
 
 const struct test ring_tests[] = {
 	{ "nonsense", nonsense },
+	{ "bad_receives", bad_receives },
 	{ "scribbled", scribbled },
 	{ NULL, NULL },
 };

@@ -72,6 +72,17 @@ ring_nonsense() {
 	rping_pair b a "$B4" 1000
 }
 
+scenario ring_receives 60 "bad entries in a receive ring: the program's fault, and no peer's"
+ring_receives() {
+	local none told
+	none=$(hw_counter mpa1 rx_no_receive)
+	told=$(hw_counter mpa0 rx_terminate_ddp_local)
+	verbs bad_receives
+	[ "$(hw_counter mpa1 rx_no_receive)" = "$none" ] || fail "counted as a missing receive"
+	[ $(($(hw_counter mpa0 rx_terminate_ddp_local) - told)) = 4 ] || fail "not four Terminates 1/0/0"
+	rping_pair b a "$B4" 1000
+}
+
 scenario ring_scribbled 60 "a send ring that changes while it is read"
 ring_scribbled() {
 	rnr_waits 0 scribbled

@@ -70,13 +70,6 @@ static void init_data_path(struct rnic_qp *qp, const struct mpa_agreed *agreed, 
 	WRITE_ONCE(qp->term_rx, 0);
 	WRITE_ONCE(qp->term_tx, 0);
 	qp->mem.stream = atomic64_inc_return(&qp->dev->streams);
-	/*
-	 * rdma_cm sets no rights on the connecting side, because it has no iw_cm_id yet, and read
-	 * and write on the other side. So no rights means both here, and the MRs decide. Rights
-	 * that are set on a connected queue pair are taken literally.
-	 */
-	if (!qp->access)
-		WRITE_ONCE(qp->access, IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE);
 	WRITE_ONCE(qp->ord, agreed->ord);
 	WRITE_ONCE(qp->ird, agreed->ird);
 }
@@ -110,6 +103,13 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_conn *conn, const struct mpa_
 	if (!ret && qp->state > IB_QPS_RTR)
 		ret = -EINVAL;
 	if (!ret) {
+		/*
+		 * rdma_cm sets no rights on the connecting side, because it has no iw_cm_id yet,
+		 * and read and write on the other side. So no rights means both here, and the MRs
+		 * decide. Rights that are set on a connected queue pair are taken literally.
+		 */
+		if (!qp->access)
+			WRITE_ONCE(qp->access, IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE);
 		rnic_qp_move(qp, RNIC_MOVE_ATTACH);
 		WRITE_ONCE(qp->state, IB_QPS_RTS);
 		/* The tasklet reads @conn without the lock, so store all else before it. */

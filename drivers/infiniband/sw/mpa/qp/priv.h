@@ -108,7 +108,7 @@ bool rnic_tx_waiting(struct rnic_qp *qp);
 
 /* rnr.c */
 void rnic_receive_fail(struct rnic_qp *qp, enum ib_wc_status status);
-bool rnic_receive_take(struct rnic_qp *qp);
+int rnic_receive_take(struct rnic_qp *qp);
 bool rnic_receive_await(struct rnic_qp *qp);
 
 /* rx.c */

@@ -144,6 +144,7 @@ struct rnic_tx {
  * @rnr_since:	time in jiffies when that began
  * @rnr_wait:	longest time of it, in jiffies
  * @eof:	the peer's FIN was reached
+ * @part_at:	stream position behind the bytes that had arrived when the consumer closed
  */
 struct rnic_rx {
 	struct mpa_rx mpa;
@@ -159,6 +160,7 @@ struct rnic_rx {
 	unsigned long rnr_since;
 	unsigned long rnr_wait;
 	bool eof;
+	u32 part_at;
 };
 
 /**
@@ -168,7 +170,7 @@ struct rnic_rx {
  * @user:	the user whose share it is of; INVALID_UID for a kernel consumer
  * @refs:	one until it is destroyed, and those of iw_cm, endpoints and rnic_modify_qp()
  * @idle:	completed when @refs is 0
- * @lock:	protects @state, @conn, @life and @closed; BH off
+ * @lock:	protects @state, @conn, @life, @closed and writes to @access; BH off
  * @state:	see rnic_modify_qp()
  * @startups:	endpoints that start a connection for it, under the device's ep_lock
  * @conn:	connection, with a reference, or NULL; cleared with the socket locked too, so it

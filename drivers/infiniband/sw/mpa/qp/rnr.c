@@ -44,25 +44,25 @@ static void end_wait(struct rnic_qp *qp)
  * Ends the wait of that Send.
  *
  * Context: process or softirq, socket locked.
- * Return: false if none is posted, or the oldest is malformed, which ends the connection.
+ * Return: 1; 0 if none is posted; -EINVAL if the oldest is malformed, which ends the connection.
  */
-bool rnic_receive_take(struct rnic_qp *qp)
+int rnic_receive_take(struct rnic_qp *qp)
 {
 	struct rnic_rx *rx = &qp->rx;
 	int ret;
 
 	ret = qp->srq ? rnic_srq_pop(qp, &rx->rwqe) : rnic_rq_pop(&qp->rq, &rx->rwqe);
 	if (!ret)
-		return false;
+		return 0;
 	end_wait(qp);
 	rx->receives++;
 	rx->have_rwqe = true;
 	if (ret < 0) {
 		rnic_receive_fail(qp, IB_WC_LOC_QP_OP_ERR);
-		return false;
+		return ret;
 	}
 	rnic_sgl_init(&rx->sgl, rx->rwqe.sge, rx->rwqe.num_sge, rx->rwqe.len);
-	return true;
+	return 1;
 }
 
 static void begin_wait(struct rnic_qp *qp)

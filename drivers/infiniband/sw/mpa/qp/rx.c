@@ -217,8 +217,13 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 	struct rnic_qp *qp = p->qp;
 	struct rnic_rx *rx = &qp->rx;
 	struct payload pl;
+	int taken = 1;
 
-	if (!rx->have_rwqe && !rnic_receive_take(qp)) {
+	if (!rx->have_rwqe)
+		taken = rnic_receive_take(qp);
+	if (taken < 0)
+		return WIRE_DDP_LOCAL;
+	if (!taken) {
 		if (rnic_receive_await(qp))
 			return WIRE_OK;
 		rnic_stat_inc(qp->dev, RNIC_STAT_RX_NO_RECEIVE);

@@ -315,9 +315,11 @@ static int copy_response(struct rnic_qp *qp, void *dst, u32 n)
 {
 	const struct rnic_read_in *r = rnic_read_in_head(&qp->readq);
 	u64 from = r->src_to + qp->tx.off;
-	enum rnic_mr_fault fault;
+	enum rnic_mr_fault fault = RNIC_MR_ACCESS;
 
-	fault = rnic_mr_get(&qp->mem, r->src_stag, from, n, IB_ACCESS_REMOTE_READ);
+	/* The consumer may have taken the right away since the Request. */
+	if (READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ)
+		fault = rnic_mr_get(&qp->mem, r->src_stag, from, n, IB_ACCESS_REMOTE_READ);
 	if (!fault) {
 		if (!rnic_mr_is_wild(qp->mem.mr, IB_ACCESS_REMOTE_READ))
 			rnic_mr_read(qp->mem.mr, from, dst, n);

@@ -88,12 +88,17 @@ static bool is_close_over(struct rnic_qp *qp, struct rnic_conn *conn)
 /*
  * Send FIN after all that was posted before the close was sent. Do not wait if it can never be
  * sent, because no FPDU of the peer will open the stream (NEG-30). An agreed RTR opens it.
+ *
+ * If there are @unread FPDUs, handle first those that had arrived before the close, because after
+ * FIN no Read of theirs is answered and no error gets a Terminate.
  */
-static void close_gracefully(struct rnic_qp *qp, struct rnic_conn *conn)
+static void close_gracefully(struct rnic_qp *qp, struct rnic_conn *conn, bool unread)
 {
 	bool finished, opens = qp->tx.open || qp->rx.rtr;
 
 	await_end(qp, conn);
+	if (unread && (s32)(qp->rx.mpa.pos - qp->rx.part_at) < 0)
+		return;
 	if (opens && !rnic_tx_idle(qp))
 		return;
 	spin_lock_bh(&qp->lock);
@@ -130,8 +135,9 @@ void rnic_qp_close_sends(struct rnic_qp *qp)
 	rnic_sock_lock(&conn->s);
 	if (READ_ONCE(qp->conn) == conn) {
 		rnic_sq_close(&qp->sq);
+		qp->rx.part_at = qp->rx.mpa.pos + rnic_sock_unread(&conn->s);
 		if (rnic_qp_sends(qp) && !rnic_sock_unread(&conn->s))
-			close_gracefully(qp, conn);
+			close_gracefully(qp, conn, false);
 	}
 	rnic_sock_unlock(&conn->s);
 	rnic_conn_put(conn);
@@ -293,7 +299,7 @@ static bool run_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 	if (rnic_qp_sends(qp))
 		again |= qp->sq.user ? rnic_bulk_work(qp, &conn->s) : rnic_post_work(qp, &conn->s);
 	if (closing && rnic_qp_state(qp) == IB_QPS_SQD)
-		close_gracefully(qp, conn);
+		close_gracefully(qp, conn, unread);
 	over = is_over(qp, conn, unread);
 	if (over)
 		unlink_connection(qp, conn);
