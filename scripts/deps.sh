@@ -31,7 +31,7 @@ packages() {
 		packages kernels
 		echo "$kernel_source" bash-builtins qperf libibverbs-dev librdmacm-dev \
 			python3-minimal python3-yaml tshark tcpdump ethtool nfs-common \
-			nfs-kernel-server
+			nfs-kernel-server wireguard-tools
 		;;
 	kernels)
 		echo make gcc libc6-dev dkms
@@ -145,6 +145,7 @@ gives() {
 	python3-minimal) echo python3 ;;
 	nfs-common) echo mount.nfs ;;
 	nfs-kernel-server) echo exportfs ;;
+	wireguard-tools) echo wg ;;
 	gnuplot-nox) echo gnuplot ;;
 	linux-perf) echo perf ;;
 	debhelper) echo dh ;;

@@ -354,8 +354,9 @@ static void busy(void)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 	struct tcp_zerocopy_receive zc = { .length = 4096 };
-	int pipes[2], file = memfd_create("file", 0), val = AF_INET;
-	socklen_t len = sizeof(zc);
+	int pipes[2], file = memfd_create("file", 0), val = AF_INET, on = 1;
+	socklen_t len = sizeof(zc), size = 16;
+	char ulp[16] = "";
 	struct lent l;
 	off_t at = 0;
 
@@ -376,6 +377,10 @@ static void busy(void)
 	check(getsockopt(l.a, IPPROTO_TCP, TCP_ZEROCOPY_RECEIVE, &zc, &len) && errno == EBUSY,
 	      "TCP_ZEROCOPY_RECEIVE: %m");
 	check(setsockopt(l.a, IPPROTO_IPV6, IPV6_ADDRFORM, &val, sizeof(val)), "IPV6_ADDRFORM");
+	check(setsockopt(l.a, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)) && errno == EBUSY,
+	      "TCP_REPAIR: %m");
+	check(!getsockopt(l.a, IPPROTO_TCP, TCP_ULP, ulp, &size) && !strcmp(ulp, "mpa"),
+	      "TCP_ULP: %s", ulp);
 	check(status_of(l.a).state == MPA_STREAM_ESTABLISHED, "state %u", status_of(l.a).state);
 	close(pipes[0]);
 	close(pipes[1]);

@@ -164,3 +164,43 @@ above_none() {
 	start call_back b rping -c -C 3 -a 10.78.0.1 -p "$PORT"
 	wait_for 10 grep -qE "No such device|error -19" "$WORK/call_back.log"
 }
+
+# WireGuard between the hosts, 10.79.0.1 and 10.79.0.2, with a device on each end.
+# Its interfaces have no MAC.
+wireguard_tunnel() {
+	local host other address=10.79.0.1 peer=10.79.0.2 to=$B4
+	modprobe wireguard
+	for host in a b; do
+		(umask 077; wg genkey >"$WORK/$host.key")
+		wg pubkey <"$WORK/$host.key" >"$WORK/$host.pub"
+	done
+	for host in a b; do
+		[ "$host" = a ] && other=b || other=a
+		ip -n "$host" link add wg0 type wireguard
+		"$host" wg set wg0 private-key "$WORK/$host.key" listen-port 51820 \
+			peer "$(<"$WORK/$other.pub")" allowed-ips "$peer/32" endpoint "$to:51820"
+		ip -n "$host" addr add "$address/24" dev wg0
+		ip -n "$host" link set wg0 up
+		address=10.79.0.2 peer=10.79.0.1 to=$A4
+	done
+	link_add mpa2 a wg0
+	link_add mpa3 b wg0
+}
+
+scenario above_wireguard 60 "devices on WireGuard, which has no MAC; none on a tunnel of another kind" \
+	bridges newer
+above_wireguard() {
+	local before
+	dirty
+	wireguard_tunnel
+	before=$(hw_counter mpa2 tx_bytes)
+	rping_pair b a 10.79.0.2 64000
+	rping_pair a b 10.79.0.1 1001
+	[ $(($(hw_counter mpa2 tx_bytes) - before)) -gt 300000 ] || fail "mpa2 did not carry that"
+	rping_pair b a "$B4" 1000
+	ip -n a link add t0 type ipip local "$A4" remote "$B4"
+	must_fail "Invalid argument" link_add mpa4 a t0
+	dmesg | grep -q 'rdma_mpa: no RNIC on t0: type 768' || fail "the log does not say why"
+	ip -n a link delete wg0
+	wait_for 10 not device_exists mpa2
+}

@@ -109,7 +109,7 @@ held() { hw_counter "$1" tx_held; }
 scenario small_stream 30 "small messages in a row are coalesced, those of a dialogue are not" \
 	newer
 small_stream() {
-	local ours theirs
+	local ours theirs asked
 	ours=$(held mpa0) theirs=$(held mpa1)
 	perf ib_send_lat -e -n 100 -s 64
 	perf ib_write_lat -n 20 -s 64
@@ -122,9 +122,11 @@ small_stream() {
 	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 40 -l 64 -d 40
 	[ "$(held mpa0)" -gt "$ours" ] || fail "40 Sends of 64 bytes, and none waited"
 	ours=$(held mpa0)
+	asked=$(hw_counter mpa0 tx_send_se)
 	new_port
 	run bulk a "$BIN/bulk" -s "$B4" -p "$PORT" -n 40 -l 64 -d 40 -o solicited
 	[ "$(held mpa0)" = "$ours" ] || fail "a Send with a Solicited Event waited"
+	[ $(($(hw_counter mpa0 tx_send_se) - asked)) = 40 ] || fail "they count as other messages"
 }
 
 scenario small_apart 20 "with the setting coalesce off no small message waits"

@@ -44,7 +44,15 @@ watched_markers_plain() { watch off 1; }
 
 scenarios queue 40 queues verbs \
 	unsignalled order full_queue whole_queue whole_list solicited late_arming:newer \
-	late_solicited told_once only_armed srq:newer srq_last cq_overflow:newer flush drain reset query
+	late_solicited told_once only_armed srq:newer srq_last flush drain reset query
+
+scenario queue_cq_overflow 40 "queues: cq overflow" newer
+queue_cq_overflow() {
+	local before
+	before=$(hw_counter mpa0 cq_overflow)
+	verbs cq_overflow
+	[ "$(hw_counter mpa0 cq_overflow)" -gt "$before" ] || fail "not counted"
+}
 
 scenarios error 30 errors verbs \
 	write_past_end:newer write_before write_no_right write_stale write_gone write_revoked write_other_pd \
