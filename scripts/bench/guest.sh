@@ -142,7 +142,7 @@ crc_driver() {
 	awk '$1 == "name" { ours = $3 == "crc32c" }
 		ours && $1 == "driver" { driver = $3 }
 		ours && $1 == "priority" && $3 >= best { best = $3; chosen = driver }
-		END { print "CRC32C by " chosen }' /proc/crypto
+		END { if (chosen) print "CRC32C by " chosen }' /proc/crypto
 }
 
 # Kernels of 2026 do not let programs use the CRC by default. Our own guest may change that.

@@ -147,11 +147,11 @@ show_functions() {
 
 # What Documentation/performance.rst has. perf(1) needs more messages, because it samples.
 if [ -n "${PUBLISH:-}" ]; then
-	WHO=mpa FUNCTIONS=0
-	PROFILE_ROWS=send_bw:64:$([ -n "${NATIVE:-}" ] && echo 5000:45000 || echo 200:6200)
+	WHO=mpa FUNCTIONS=0 small=200:6200 large=100:700 huge=20:80
+	[ -z "${NATIVE:-}" ] || small=5000:45000 large=500:3500 huge=50:350
+	PROFILE_ROWS=send_bw:64:$small
 	for op in send_bw write_bw read_bw; do
-		PROFILE_ROWS+=" $op:65536:$([ -n "${NATIVE:-}" ] && echo 500:3500 || echo 100:700)"
-		PROFILE_ROWS+=" $op:1048576:$([ -n "${NATIVE:-}" ] && echo 50:350 || echo 20:80)"
+		PROFILE_ROWS+=" $op:65536:$large $op:1048576:$huge"
 	done
 fi
 if [ -n "${NATIVE:-}" ]; then

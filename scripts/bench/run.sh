@@ -142,23 +142,6 @@ count_gaps() {
 	[ $gaps = 0 ]
 }
 
-# Puts the table between the two comments that name it, in place of the last one
-publish() {
-	local doc=$TOP/Documentation/benchmarks.rst name="make bench"
-	[ -z "${NATIVE:-}" ] || name="make bench-native"
-	awk -v name="$name" -v table="$OUT/table.txt" '
-		$0 == ".. end of " name { skip = 0 }
-		!skip
-		$0 == ".. " name {
-			print "\n::\n"
-			while ((getline line < table) > 0)
-				print line == "" ? "" : "    " line
-			print ""
-			skip = 1
-		}' "$doc" > "$OUT/benchmarks.rst"
-	mv "$OUT/benchmarks.rst" "$doc"
-}
-
 if [ -n "${HOST:-}" ]; then
 	[ "$(id -u)" = 0 ] || die "not root: we make a device on this host and on $HOST"
 	machine=()
@@ -180,7 +163,7 @@ awk -f "$TOP/scripts/bench/table.awk" -v rounds="$ROUNDS" "$OUT/plan" \
 	"$OUT/results.csv" >> "$OUT/table.txt" || status=$?
 echo
 cat "$OUT/table.txt"
-[ -z "${PUBLISH:-}" ] || publish
+[ -z "${PUBLISH:-}" ] || publish "$OUT/table.txt" benchmarks "make bench${NATIVE:+-native}"
 count_gaps || status=1
 "$TOP/scripts/bench/pictures.sh" "$OUT" || status=1
 step "$(since_start) minutes; values: ${OUT#"$TOP"/}/results.csv"
