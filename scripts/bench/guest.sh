@@ -137,12 +137,12 @@ string_moves() {
 	fi
 }
 
-# The implementation of CRC32C that the kernel has chosen
-crc_driver() {
+# Says which implementation of CRC32C the kernel has chosen
+say_crc_driver() {
 	awk '$1 == "name" { ours = $3 == "crc32c" }
 		ours && $1 == "driver" { driver = $3 }
 		ours && $1 == "priority" && $3 >= best { best = $3; chosen = driver }
-		END { if (chosen) print "CRC32C by " chosen }' /proc/crypto
+		END { if (chosen) print "= CRC32C by " chosen }' /proc/crypto
 }
 
 # Kernels of 2026 do not let programs use the CRC by default. Our own guest may change that.
@@ -309,7 +309,7 @@ run_plan() {
 "$TOP/scripts/vm/klog.sh" mark bench
 path_up
 echo "= $(string_moves)"
-echo "= $(crc_driver)"
+say_crc_driver
 run_plan
 if ! warnings=$("$TOP/scripts/vm/klog.sh" check bench); then
 	echo "in the kernel's log:"
