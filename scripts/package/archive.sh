@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$TOP"
 
 # The part of the tree that the packages are made of
-PARTS=(Kbuild Makefile dkms.conf COPYING README README.rst SECURITY.rst CHANGELOG.rst
+PARTS=(Kbuild Makefile dkms.conf COPYING README README.rst CONTRIBUTING.rst SECURITY.rst CHANGELOG.rst
 	Documentation include drivers packaging scripts/ci/cdi.sh)
 
 # Files that a build of the module leaves behind are no source.
