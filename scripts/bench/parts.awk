@@ -47,8 +47,10 @@ FILENAME == ARGV[ARGC - 2] {
 	sub(/:[^:]*$/, "", file)
 	sub(/.*\/mpa\//, "", file)
 	sub(/\.o$/, ".c", file)
+	name = $3
+	sub(/\..*/, "", name)	# of a part that the compiler made
 	if ($2 ~ /^[tT]$/)
-		file_of[$3] = file
+		file_of[name] = file
 	next
 }
 

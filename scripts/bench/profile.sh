@@ -147,7 +147,7 @@ show_functions() {
 
 # What Documentation/performance.rst has. perf(1) needs more messages, because it samples.
 if [ -n "${PUBLISH:-}" ]; then
-	WHO=mpa FUNCTIONS=0 small=200:6200 large=100:700 huge=20:80
+	WHO=mpa FUNCTIONS=0 small=200:12200 large=200:4200 huge=20:320
 	[ -z "${NATIVE:-}" ] || small=5000:45000 large=500:3500 huge=50:350
 	PROFILE_ROWS=send_bw:64:$small
 	for op in send_bw write_bw read_bw; do
