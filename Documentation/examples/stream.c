@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * A client and a server talk in text over TCP, and then turn the same connection into an MPA
- * stream. Documentation/streams.rst explains the interface.
+ * stream. Documentation/streams.rst explains the interface. This needs the package libibverbs-dev,
+ * and no -I if rdma-mpa-tools is installed:
  *
- *	cc -I ../../include/uapi stream.c -o stream -libverbs	(package libibverbs-dev; without -I if
- *							rdma-mpa-tools is installed)
+ *	cc -I ../../include/uapi stream.c -o stream -libverbs
  *	./stream mpa1 7200			as the server, on 192.0.2.1
  *	./stream mpa0 7200 192.0.2.1 secret	as a client, whose last line is sent by RDMA
  *	./stream mpa0 7200 192.0.2.1 guess	as one that is rejected: the line is sent as text

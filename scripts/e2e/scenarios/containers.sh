@@ -224,6 +224,7 @@ in_container() {
 		shift
 	done
 	shift
+	# shellcheck disable=SC2004 # an associative array
 	COMMANDS[$name]=$*
 	STATUS=0
 	timeout -k 1 $((200 * SLOW)) "$CI/rdma-pair.sh" run a "${PODMAN[@]}" run "${options[@]}" \
