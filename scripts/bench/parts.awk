@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# parts.awk -v unit=UNIT NM profile.csv: shows the parts of the kernel and of the driver in which
+# size.awk, parts.awk -v unit=UNIT NM profile.csv: shows the parts of the kernel and of the driver in which
 # the instructions, or nanoseconds, of our device's messages are: a column for each row of
 # profile.csv, for a message and for an FPDU. NM is the output of nm -A for the driver's objects: a
 # function of the driver belongs to the part of its file. Inlined code counts with its caller.
@@ -97,7 +97,7 @@ function line(name, value, fpdu,    i) {
 	print ""
 }
 
-function heading(fpdu,    i, op, size) {
+function heading(fpdu,    i, op) {
 	printf "%-30s", unit (fpdu ? " an FPDU" : " a message")
 	for (i = 1; i <= n; i++) {
 		op = rows[i]
@@ -106,17 +106,9 @@ function heading(fpdu,    i, op, size) {
 			printf "%9s", op
 	}
 	printf "\n%-30s", ""
-	for (i = 1; i <= n; i++) {
-		size = size_of(rows[i])
-		if (fpdu && fpdus_of(rows[i]) == 1)
-			continue
-		if (size >= 1048576)
-			printf "%9s", size / 1048576 " MiB"
-		else if (size >= 1024)
-			printf "%9s", size / 1024 " KiB"
-		else
-			printf "%9s", size
-	}
+	for (i = 1; i <= n; i++)
+		if (!fpdu || fpdus_of(rows[i]) > 1)
+			printf "%9s", size_name(size_of(rows[i]))
 	print ""
 }
 

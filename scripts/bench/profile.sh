@@ -99,7 +99,8 @@ profile() {		# DRIVER ROW
 # show_parts: of our device's messages
 show_parts() {
 	find "$BUILD/module-$(guest_release)/drivers" -name '*.o' -exec nm -A {} + |
-		awk -v unit="$unit" -f "$TOP/scripts/bench/parts.awk" - "$OUT/profile.csv"
+		awk -v unit="$unit" -f "$TOP/scripts/bench/size.awk" \
+			-f "$TOP/scripts/bench/parts.awk" - "$OUT/profile.csv"
 }
 
 # show_functions ROW: those with the most, of each driver

@@ -159,7 +159,7 @@ measure_all
 make_plan plan > "$OUT/plan"
 status=0
 cat "$OUT/where" > "$OUT/table.txt"
-awk -f "$TOP/scripts/bench/table.awk" -v rounds="$ROUNDS" "$OUT/plan" \
+awk -f "$TOP/scripts/bench/size.awk" -f "$TOP/scripts/bench/table.awk" -v rounds="$ROUNDS" "$OUT/plan" \
 	"$OUT/results.csv" >> "$OUT/table.txt" || status=$?
 echo
 cat "$OUT/table.txt"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# table.awk -v rounds=N PLAN results.csv: medians, spread and ratios.
+# size.awk, table.awk -v rounds=N PLAN results.csv: medians, spread and ratios.
 #
 # PLAN: the rows, each with the number of its measurements in a round. If a row has no value at
 # all the exit status is 1. If it has some it shows how many of how many. A boot may measure a
@@ -82,14 +82,6 @@ function tcp_key(mtu, crc, test, size) {
 # The ratio of the median to another driver's; none for TCP, which is no driver
 function over(mine, who, other, mtu, crc, test, size) {
 	return who == "tcp" ? "-" : ratio(mine, median(key_of(mtu, other, crc, test, size)))
-}
-
-function size_name(size) {
-	if (size >= 1048576 && size % 1048576 == 0)
-		return size / 1048576 " MiB"
-	if (size >= 1024 && size % 1024 == 0)
-		return size / 1024 " KiB"
-	return size
 }
 
 # Three significant digits

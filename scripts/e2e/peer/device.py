@@ -88,7 +88,7 @@ def ms(seconds):
 def took(begin, seconds):
     """What began after that moment has ended, not before that time and not far behind it."""
     passed = (now() - begin) / SLOW
-    assert 0.75 * seconds < passed < seconds + 6, "%.2f s, not %.2f" % (passed, seconds)
+    assert 0.75 * seconds < passed < seconds + 2, "%.2f s, not %.2f" % (passed, seconds)
 
 
 class Program:

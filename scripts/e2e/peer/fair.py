@@ -69,8 +69,8 @@ class Flood:
 
 
 def be_served(pause=0):
-    """A good caller, which is silent for a while at first. In the order of the calls it would wait
-    for twice its limit, because 128 calls of the flood are before it."""
+    """A good caller, which is silent for a while at first. In the order of the calls each would wait
+    longer than the one before, because the flood is ten times as fast as it is served."""
     with call() as conn:
         conn.limit = 4 * SLOW
         time.sleep(pause)

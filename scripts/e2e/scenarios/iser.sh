@@ -74,8 +74,6 @@ iser_fio() {
 		>"$WORK/$1.log" 2>&1
 }
 
-iser_moves() { [ "$(hw_counter mpa0 tx_read_request)" -gt $((before + 10)) ]; }
-
 iser_files() {
 	random_file "$WORK/file" 4
 	mkfs.ext4 -q -F "$ISER" >"$WORK/mkfs.log" 2>&1
@@ -119,7 +117,7 @@ iser_disk() {
 	before=$(hw_counter mpa0 tx_read_request)
 	iser_fio during 16m &
 	fio=$!
-	wait_for 20 iser_moves
+	wait_for 20 reads_on "$before"
 	iser_set 0
 	not iser_listens || fail "the portal listens still"
 	kill -0 "$fio" || fail "fio has ended already"

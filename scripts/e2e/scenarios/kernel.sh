@@ -14,6 +14,9 @@ all_moved() {
 	done
 }
 
+# reads_on BEFORE: has mpa0 sent more than ten Read Requests since?
+reads_on() { [ "$(hw_counter mpa0 tx_read_request)" -gt $(($1 + 10)) ]; }
+
 # random_file FILE MIB
 random_file() { dd if=/dev/urandom of="$1" bs=1M count="$2" status=none; }
 
@@ -160,8 +163,6 @@ nvme_rdma() {
 	nvme_target_down
 }
 
-nvme_writes() { [ "$(hw_counter mpa0 tx_read_request)" -gt $((before + 10)) ]; }
-
 scenario nvme_link_deleted 60 "a device is deleted under an NVMe disk that is being written"
 nvme_link_deleted() {
 	local before
@@ -169,7 +170,7 @@ nvme_link_deleted() {
 	before=$(hw_counter mpa0 tx_read_request)
 	dd if=/dev/zero of="$NVME" bs=64K oflag=direct >"$WORK/writer.log" 2>&1 &
 	PIDS[writer]=$!
-	wait_for 20 nvme_writes
+	wait_for 20 reads_on "$before"
 	is_running writer || fail "the writer ended"
 	link_delete mpa0
 	ended writer 20

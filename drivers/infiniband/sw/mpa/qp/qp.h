@@ -144,7 +144,8 @@ struct rnic_tx {
  * @rnr_since:	time in jiffies when that began
  * @rnr_wait:	longest time of it, in jiffies
  * @eof:	the peer's FIN was reached
- * @part_at:	stream position behind the bytes that had arrived when the consumer closed
+ * @part_at:	stream position behind the bytes that had arrived when the consumer closed; from
+ *		there on the position itself
  */
 struct rnic_rx {
 	struct mpa_rx mpa;

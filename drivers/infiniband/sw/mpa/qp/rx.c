@@ -216,11 +216,9 @@ static enum wire_err rx_send(struct pass *p, const struct ddp_seg *seg)
 {
 	struct rnic_qp *qp = p->qp;
 	struct rnic_rx *rx = &qp->rx;
+	int taken = rx->have_rwqe ? 1 : rnic_receive_take(qp);
 	struct payload pl;
-	int taken = 1;
 
-	if (!rx->have_rwqe)
-		taken = rnic_receive_take(qp);
 	if (taken < 0)
 		return WIRE_DDP_LOCAL;
 	if (!taken) {

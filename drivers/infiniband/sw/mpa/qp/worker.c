@@ -99,6 +99,8 @@ static void close_gracefully(struct rnic_qp *qp, struct rnic_conn *conn, bool un
 	await_end(qp, conn);
 	if (unread && (s32)(qp->rx.mpa.pos - qp->rx.part_at) < 0)
 		return;
+	/* Keep up, because the peer may send more than 2 GiB before all is sent. */
+	qp->rx.part_at = qp->rx.mpa.pos;
 	if (opens && !rnic_tx_idle(qp))
 		return;
 	spin_lock_bh(&qp->lock);
@@ -125,6 +127,7 @@ static void close_gracefully(struct rnic_qp *qp, struct rnic_conn *conn, bool un
 void rnic_qp_close_sends(struct rnic_qp *qp)
 {
 	struct rnic_conn *conn;
+	u32 unread;
 
 	spin_lock_bh(&qp->lock);
 	conn = qp->conn ? rnic_conn_get(qp->conn) : NULL;
@@ -135,8 +138,9 @@ void rnic_qp_close_sends(struct rnic_qp *qp)
 	rnic_sock_lock(&conn->s);
 	if (READ_ONCE(qp->conn) == conn) {
 		rnic_sq_close(&qp->sq);
-		qp->rx.part_at = qp->rx.mpa.pos + rnic_sock_unread(&conn->s);
-		if (rnic_qp_sends(qp) && !rnic_sock_unread(&conn->s))
+		unread = rnic_sock_unread(&conn->s);
+		qp->rx.part_at = qp->rx.mpa.pos + unread;
+		if (rnic_qp_sends(qp) && !unread)
 			close_gracefully(qp, conn, false);
 	}
 	rnic_sock_unlock(&conn->s);
