@@ -45,9 +45,17 @@ is_silent() {
 # field EVENT PATTERN NAME: the field of the first line of that event with the pattern
 field() { sed -nE "s/.* rnic_$1: .*$2.*/&/; T; s/.* $3=([^ ]*).*/\1/p; q" "$TRACE/trace"; }
 
-# They are enabled in this order, so that each request in the trace has its completion there.
 data_events=(completion fpdu_received fpdu_sent post)
 hex='0x[0-9a-f]+'
+
+# hold_server: rping's server stops, and then its client waits for it. An event is enabled and
+# disabled while no processor runs the code of it, because an emulator may go on for ever with the
+# breakpoint by which the kernel patches that code, when one processor translates it there while
+# another one writes it.
+hold_server() {
+	kill -STOP "${PIDS[server]}"
+	wait_for 10 is_silent mpa0
+}
 
 # rping's server reads 64 bytes of the client, then writes 64 there, and each tells the other
 # in messages of 16 bytes. It never ends by itself, so its data is traced for a moment only.
@@ -69,7 +77,9 @@ trace_rping() {
 	event state "dev=mpa1 qpn=$b $state from=wait_consumer event=accept to=operating status=0"
 
 	# The number of a work request leads to its completion.
+	hold_server
 	trace_enable 1 "${data_events[@]}"
+	kill -CONT "${PIDS[server]}"
 	event post "dev=mpa1 qpn=$b wr=[0-9]+ op=write .*"
 	wr=$(field post "dev=mpa1 qpn=$b wr=[0-9]+ op=write" wr)
 	event completion "dev=mpa1 qpn=$b wr=$wr op=write status=success bytes=64"
@@ -85,13 +95,12 @@ trace_rping() {
 	event fpdu_received "dev=mpa0 qpn=$a opcode=read_request last=1 bytes=64 msn=[1-9][0-9]* mo=0 stag=$hex"
 	event fpdu_received "dev=mpa0 qpn=$a opcode=write last=1 bytes=64 msn=0 mo=0 stag=$hex"
 	event completion "dev=mpa0 qpn=$a wr=0 op=recv status=success bytes=16"
+	hold_server
 	trace_enable 0 "${data_events[@]}"
 	not has_event error '.*' || fail "an error, in a good connection"
 
-	# The server may not ask for memory of the client that the kernel has taken back, because
-	# it does so before it destroys the queue pair.
-	kill -STOP "${PIDS[server]}"
-	wait_for 10 is_silent mpa0
+	# The server is still held, because it may not ask for memory of the client that the kernel
+	# has taken back. The kernel does so before it destroys the queue pair.
 	stop client
 	kill -CONT "${PIDS[server]}"
 	ended server
