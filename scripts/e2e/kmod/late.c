@@ -5,12 +5,18 @@
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
+#include <linux/slab.h>
 
 #include "memprobe.h"
 
-/* The timer looks about once a second by then. */
+/*
+ * The timer looks about once a second by then. It would find a receive soon enough by chance, so
+ * there are several connections, which began at different times.
+ */
 #define LATE_MS		4000
 #define AT_ONCE_MS	(300 * slow)
+#define APART_MS	150
+#define CONNECTIONS	6
 
 static struct ib_pd *pd;
 
@@ -53,6 +59,7 @@ static int receive_late(struct pair *p, int n, struct ib_srq *srq)
 		ret = pair_open(&p[i], pd, pd, srq);
 		if (!ret)
 			ret = send_empty(&p[i]);
+		msleep(APART_MS);
 	}
 	msleep(LATE_MS);
 	for (i = 0; i < n && !ret; i++)
@@ -84,14 +91,19 @@ static int close_waiting(struct pair *p, int n)
 
 static int one_queue(int n, struct ib_srq *srq)
 {
-	struct pair p[3] = {};
+	struct pair *p;
 	int i, ret;
 
+	p = kcalloc(n, sizeof(*p), GFP_KERNEL);
+	if (!p)
+		return -ENOMEM;
 	ret = receive_late(p, n, srq);
 	if (!ret)
-		return close_waiting(p, n);
-	for (i = 0; i < n; i++)
-		pair_close(&p[i]);
+		ret = close_waiting(p, n);
+	else
+		for (i = 0; i < n; i++)
+			pair_close(&p[i]);
+	kfree(p);
 	return ret;
 }
 
@@ -110,7 +122,7 @@ int probe_late(void)
 	srq = ib_create_srq(pd, &attr);
 	ret = PTR_ERR_OR_ZERO(srq);
 	if (!ret) {
-		ret = one_queue(1, NULL) ?: one_queue(3, srq);
+		ret = one_queue(CONNECTIONS, NULL) ?: one_queue(3, srq);
 		ib_destroy_srq(srq);
 	}
 	ib_dealloc_pd(pd);

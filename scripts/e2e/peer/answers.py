@@ -210,7 +210,7 @@ def spoiled(ulpdu, stag):
 def reserved():
     """The device ignores reserved bits, and the STag of a message that invalidates nothing"""
     with serving() as program:
-        with opened() as conn:
+        with opened() as conn, Moves(rx_send=1, rx_send_se=1, rx_write=1, rx_read_request=1):
             for msn, opcode in (1, SEND), (2, SEND_SE):
                 conn.say(spoiled(untagged(opcode, msn, b"x"), conn.stag))
                 assert conn.hear_send(msn) == b"x"

@@ -4,9 +4,7 @@ the device does with ours.
 """
 import contextlib
 import os
-import signal
 import struct
-import subprocess
 
 from peer import (
     C, READ, REQUEST, RESPONSE, SEND, TERMINATE, WRITE, frame, read_request, tagged, terminate,
@@ -156,45 +154,6 @@ def counts_terminates():
                 conn.say(terminate(error))
                 program.expect("DISCONNECTED")
             until(lambda: terminate_counters() == want, error + " is not counted so")
-
-
-@contextlib.contextmanager
-def stopped(program):
-    """The program is stopped, so its queue pair still exists"""
-    program.process.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        program.process.send_signal(signal.SIGCONT)
-
-
-def is_shown(words):
-    """Does rdma(8) show these words for a queue pair of the device?"""
-    command = ["rdma", "resource", "show", "qp", "link", DEVICE + "/1", "-dd"]
-    out = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
-    return words in " ".join(out.split())
-
-
-@test
-def shows_terminates():
-    """rdma resource shows the last Terminate of a queue pair, received or sent"""
-    with serving() as program:
-        for error in "1/1/1", "0/2/255":
-            with opened() as conn:
-                conn.echo(1)
-                assert not is_shown("drv_term_")
-                with stopped(program):
-                    conn.say(terminate(error))
-                    until(lambda: is_shown("drv_term_rx " + error), "received " + error)
-                    assert not is_shown("drv_term_tx")
-                program.expect("freed")
-        with opened() as conn:
-            conn.echo(1)
-            with stopped(program):
-                conn.say(conn.message(b"bad"), crc=1)
-                until(lambda: is_shown("drv_term_tx 2/0/2"), "sent 2/0/2")
-                assert not is_shown("drv_term_rx")
-            conn.terminated("2/0/2")
 
 
 # --- Reads of the program ---

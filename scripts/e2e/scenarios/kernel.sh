@@ -81,6 +81,7 @@ nfs_rdma() {
 	nfs_stop
 	kill "${PIDS[server]}"
 	all_moved mpa0 rx_write rx_read_request tx_read_response rx_send_inv
+	all_moved mpa1 tx_write tx_send_inv
 	nothing_refused mpa0 mpa1
 	no_addresses
 	rmmod rpcrdma

@@ -18,7 +18,7 @@ peer() {
 # Python takes 1.5 s to list the tests under emulation, so it does that once for all scenarios.
 export PEER_TESTS=${PEER_TESTS:-$(
 	python3 "$HERE/peer/run.py" --list responder initiator setup frames errors terminates \
-		reads answers closing late fuzz
+		reads answers closing late shows fuzz
 )}
 while IFS=$'\t' read -r file test text; do
 	tags=()
