@@ -79,7 +79,7 @@ write_settings() {
 			known=$(cd "$dir" && echo *)
 			wrong "there is no setting ${keys[index]}; there are: $known"
 		fi
-		echo "${values[index]}" 2> /dev/null > "$dir/${keys[index]}" ||
+		printf '%s\n' "${values[index]}" 2> /dev/null > "$dir/${keys[index]}" ||
 			wrong "${keys[index]} cannot be \"${values[index]}\":" \
 				"Documentation/settings.rst has the values it can be"
 	done
@@ -111,15 +111,14 @@ add() {
 		explain "$message"
 	trap 'rdma link delete "$name"' EXIT # whatever fails from here on
 	write_settings
-	echo "$name" > "$state"
+	rdma dev show "$name" | sed 's/:.*//' > "$state"
 	trap - EXIT
 }
 
-# The device that "add" made, empty if there is none
+# The device that "add" made, empty if there is none. The number of a device stays when somebody
+# renames it, and another one with its name has another number.
 made() {
-	local device=''
-	[ ! -e "$state" ] || device=$(< "$state")
-	[ -z "$device" ] || [ ! -d "$class/$device/mpa" ] || echo "$device"
+	[ ! -e "$state" ] || rdma dev show | sed -n "s/^$(< "$state"): \([^:]*\): .*/\1/p"
 }
 
 set_again() {

@@ -420,6 +420,9 @@ planned=0 first_guest=0
 whole=$(kernels)
 scenarios=$("$TOP/scripts/e2e/guest.sh" --tags)
 [ "$what" = kernels ] || must_mean_something "$@"
+mkdir -p "$BUILD"
+exec 8> "$OUT.lock"
+flock -n 8 || die "another run has its results in ${OUT#"$TOP/"}: wait for its end"
 rm -rf "$OUT"
 mkdir -p "$OUT"
 "$TOP/scripts/deps.sh" "${groups[@]}"

@@ -19,6 +19,11 @@ mkdir -p "$base"
 	echo "elsewhere.sh: $copy is somebody else's" >&2
 	exit 1
 }
+exec 8> "$copy.lock"
+flock -n 8 || {
+	echo "elsewhere.sh: another make runs in $copy: wait for its end" >&2
+	exit 1
+}
 echo "==> \"$top\" has a blank in its name, which kbuild cannot take: going on in $copy" >&2
 find "$copy" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 tar -C "$top" --exclude=./build -cf - . | tar -C "$copy" -xf -
@@ -26,4 +31,11 @@ status=0
 make -C "$copy" --no-print-directory "$@" || status=$?
 rm -f "$top/rdma_mpa.ko"
 [ ! -e "$copy/rdma_mpa.ko" ] || cp -p "$copy/rdma_mpa.ko" "$top"
+# The packages too, because README's next command looks for them there.
+for dir in deb dist; do
+	[ -d "$copy/build/$dir" ] || continue
+	mkdir -p "$top/build"
+	rm -rf "$top/build/$dir"
+	cp -rp "$copy/build/$dir" "$top/build"
+done
 exit $status

@@ -25,17 +25,18 @@ log=$BUILD/fresh/$suite.log
 root=${FRESH_ROOT:-$BUILD/fresh/$suite}
 number=0 failed=0
 
+# Joined by "&&", because attempt() is called where set -e has no effect.
 make_root() {
 	local uri
 	uri=$(debian_mirror)
 	[ -n "$uri" ] || die "apt knows no mirror of Debian (apt-get update)"
 	rm -rf "$root"
-	debootstrap --variant=minbase "$suite" "$root" "$uri"
-	debian_sources "$suite" > "$root/etc/apt/sources.list"
-	apt_settings_for "$root"
 	# No service may start in a folder of this machine.
-	printf '#!/bin/sh\nexit 101\n' > "$root/usr/sbin/policy-rc.d"
-	chmod +x "$root/usr/sbin/policy-rc.d"
+	debootstrap --variant=minbase "$suite" "$root" "$uri" &&
+		debian_sources "$suite" > "$root/etc/apt/sources.list" &&
+		apt_settings_for "$root" &&
+		printf '#!/bin/sh\nexit 101\n' > "$root/usr/sbin/policy-rc.d" &&
+		chmod +x "$root/usr/sbin/policy-rc.d"
 }
 
 # inside COMMAND...: runs it as root of that system, in the tree. It has processes and mounts of
@@ -81,8 +82,8 @@ attempt() {
 }
 
 clone() {
-	rm -rf "$root/root/rdma_mpa"
-	git clone -q "$TOP" "$root/root/rdma_mpa"
+	rm -rf "$root/root/rdma_mpa" &&
+		git clone -q "$TOP" "$root/root/rdma_mpa"
 }
 
 # The lines of README that a newcomer types

@@ -148,7 +148,10 @@ run_marked() {
 
 run_requirements() {
 	step "the table of requirements"
-	scripts/requirements.sh --source | sed -n 's/^# //p' > "$OUT/requirements"
+	local status=0
+	scripts/requirements.sh --source > "$OUT/requirements.log" 2>&1 || status=$?
+	sed -n 's/^# //p' "$OUT/requirements.log" > "$OUT/requirements"
+	[ $status = 0 ] || [ -s "$OUT/requirements" ] || cp "$OUT/requirements.log" "$OUT/requirements"
 	finish "requirements" "$OUT/requirements"
 }
 

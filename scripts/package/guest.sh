@@ -133,6 +133,7 @@ faulty_files() {
 	refused "$conf, line 2: NAME= stands there twice" NAME=x NAME=y
 	refused "$conf, line 1: max_pending cannot be \"0\"" max_pending=0
 	refused "$conf, line 1: rtr cannot be \"\"" rtr=
+	refused "$conf, line 1: crc cannot be \"-n\"" crc=-n
 }
 
 no_module() {
@@ -192,6 +193,18 @@ stop_removes() {
 	systemctl start "$unit"
 }
 
+# The unit removes its own device, also under another name, and no other one with its name.
+stop_removes_its_own() {
+	rdma dev set mpa0 name renamed
+	ip link add other type dummy
+	rdma link add mpa0 type mpa netdev other
+	systemctl stop "$unit"
+	[ ! -e /sys/class/infiniband/renamed ] || fail "stopped, and its device is there"
+	rdma link show | grep '^link mpa0/1 .* netdev other' || fail "another device is gone"
+	ip link delete other
+	systemctl start "$unit"
+}
+
 # --- the second boot ---
 
 there_again() {
@@ -234,7 +247,7 @@ dkms_removed() {
 nothing_left() {
 	local left
 	dpkg --purge rdma-mpa-tools rdma-mpa-dkms
-	rm /var/tmp/rdma-mpa-*.deb
+	rm -r /var/tmp/rdma-mpa-*.deb /usr/local/src/rdma-mpa	# the test's own
 	left=$(find / -xdev \( -iname '*rdma[-_]mpa*' -o -name '*net-devices-eth0*' \) \
 		-not -path '/var/log/*')
 	[ -z "$left" ] || fail "left:" "$left"
@@ -260,6 +273,7 @@ first_boot() {
 	attempt on_loopback "unit: on the loopback interface"
 	attempt dash_in_name "unit: an interface with a dash, which goes"
 	attempt stop_removes "unit: stop removes the device"
+	attempt stop_removes_its_own "unit: stop removes only what it made, under any name"
 	configure NAME=mpa0 crc=off keepalive_s=30
 }
 

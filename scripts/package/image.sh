@@ -42,14 +42,17 @@ start_nothing() {
 	}
 }
 
+# This and install_ours join their commands by "&&", because run_logged looks at the status of the
+# last one only.
 install_base() {
-	debootstrap --variant=minbase "$SUITE" "$1" "$(debian_mirror)"
-	sources > "$1/etc/apt/sources.list"
-	start_nothing "$1" yes
-	inside "$1" apt-get -qq update
-	inside "$1" apt-get -qq install -y --no-install-recommends "${PACKAGES[@]}"
-	inside "$1" apt-get -qq clean
-	start_nothing "$1" no
+	debootstrap --variant=minbase "$SUITE" "$1" "$(debian_mirror)" &&
+		sources > "$1/etc/apt/sources.list" &&
+		apt_settings_for "$1" &&
+		start_nothing "$1" yes &&
+		inside "$1" apt-get -qq update &&
+		inside "$1" apt-get -qq install -y --no-install-recommends "${PACKAGES[@]}" &&
+		inside "$1" apt-get -qq clean &&
+		start_nothing "$1" no
 }
 
 make_base() {
@@ -74,9 +77,9 @@ install_ours() {
 	done
 	start_nothing "$root" yes
 	# shellcheck disable=SC2016 # a pattern of the machine's
-	inside "$root" sh -c 'dpkg -i /var/tmp/*.deb'
-	start_nothing "$root" no
-	inside "$root" systemd-analyze verify rdma-mpa@eth0.service
+	inside "$root" sh -c 'dpkg -i /var/tmp/*.deb' &&
+		start_nothing "$root" no &&
+		inside "$root" systemd-analyze verify rdma-mpa@eth0.service
 }
 
 add_tests() {
