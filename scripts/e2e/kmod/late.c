@@ -10,12 +10,13 @@
 #include "memprobe.h"
 
 /*
- * The timer looks about once a second by then. It would find a receive soon enough by chance, so
- * there are several connections, which began at different times.
+ * The timer looks every 750 ms by then. It would find a receive soon enough by chance, so
+ * there are several connections, which began at different times. All wait for less than the five
+ * seconds of rnr_wait_ms.
  */
-#define LATE_MS		4000
+#define LATE_MS		3000
 #define AT_ONCE_MS	(300 * slow)
-#define APART_MS	150
+#define APART_MS	100
 #define CONNECTIONS	6
 
 static struct ib_pd *pd;
@@ -55,10 +56,10 @@ static int receive_late(struct pair *p, int n, struct ib_srq *srq)
 	int i, ret = 0;
 	ktime_t start;
 
-	for (i = 0; i < n && !ret; i++) {
+	for (i = 0; i < n && !ret; i++)
 		ret = pair_open(&p[i], pd, pd, srq);
-		if (!ret)
-			ret = send_empty(&p[i]);
+	for (i = 0; i < n && !ret; i++) {
+		ret = send_empty(&p[i]);
 		msleep(APART_MS);
 	}
 	msleep(LATE_MS);
