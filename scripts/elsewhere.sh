@@ -19,7 +19,8 @@ mkdir -p "$base"
 	echo "elsewhere.sh: $copy is somebody else's" >&2
 	exit 1
 }
-exec 8> "$copy.lock"
+# The folder itself is the lock, because a file beside it could be somebody else's link.
+exec 8< "$copy"
 flock -n 8 || {
 	echo "elsewhere.sh: another make runs in $copy: wait for its end" >&2
 	exit 1
@@ -28,7 +29,7 @@ echo "==> \"$top\" has a blank in its name, which kbuild cannot take: going on i
 find "$copy" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 tar -C "$top" --exclude=./build -cf - . | tar -C "$copy" -xf -
 status=0
-make -C "$copy" --no-print-directory "$@" || status=$?
+make -C "$copy" --no-print-directory "$@" 8<&- || status=$?
 rm -f "$top/rdma_mpa.ko"
 [ ! -e "$copy/rdma_mpa.ko" ] || cp -p "$copy/rdma_mpa.ko" "$top"
 # The packages too, because README's next command looks for them there.

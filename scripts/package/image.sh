@@ -70,14 +70,11 @@ make_base() {
 
 # Installs the packages as a user would, with the actions of the package manager.
 install_ours() {
-	local deb
 	rm -f "$root"/var/tmp/*.deb
-	for deb in "$@"; do
-		cp "$deb" "$root/var/tmp"
-	done
-	start_nothing "$root" yes
 	# shellcheck disable=SC2016 # a pattern of the machine's
-	inside "$root" sh -c 'dpkg -i /var/tmp/*.deb' &&
+	cp "$@" "$root/var/tmp" &&
+		start_nothing "$root" yes &&
+		inside "$root" sh -c 'dpkg -i /var/tmp/*.deb' &&
 		start_nothing "$root" no &&
 		inside "$root" systemd-analyze verify rdma-mpa@eth0.service
 }
