@@ -120,6 +120,15 @@ say_where() {
 		"kernel $kernel," \
 		"rounds: $ROUNDS, window: $WINDOW s," \
 		"load of this machine before: $(cut -d ' ' -f 1 /proc/loadavg)"
+	[ -z "${NATIVE:-}" ] ||
+		echo "a system call of this machine takes $(measure_system_call) ns"
+}
+
+# dd reads and writes each byte by a system call. Prints ns.
+measure_system_call() {
+	local n=300000
+	LC_ALL=C dd if=/dev/zero of=/dev/null bs=1 count=$n 2>&1 |
+		awk -v n=$n '$(NF - 2) == "s," { printf "%.0f", $(NF - 3) * 1e9 / (2 * n) }'
 }
 
 # make_plan FUNCTION: its rows for all drivers, each with the number of its measurements

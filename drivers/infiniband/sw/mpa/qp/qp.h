@@ -99,6 +99,8 @@ enum rnic_tx_msg {
  * @sgl:	payload of a work request
  * @left:	payload bytes not yet encoded
  * @off:	payload bytes encoded
+ * @fpdus:	FPDUs that are not in the device's counters yet
+ * @payload:	bytes of payload in them
  */
 struct rnic_tx {
 	struct mpa_tx mpa;
@@ -127,6 +129,8 @@ struct rnic_tx {
 	struct rnic_sgl sgl;
 	u32 left;
 	u32 off;
+	u32 fpdus;
+	u32 payload;
 };
 
 /**

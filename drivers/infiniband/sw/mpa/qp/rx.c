@@ -51,6 +51,8 @@
  * @whole:	its first byte if it is one piece, or NULL
  * @done:	bytes of the FPDUs handled
  * @held:	@done when the access to memory began that may be going on
+ * @fpdus:	number of FPDUs accepted
+ * @payload:	bytes of payload in them
  */
 struct pass {
 	struct rnic_qp *qp;
@@ -62,6 +64,8 @@ struct pass {
 	const u8 *whole;
 	u32 done;
 	u32 held;
+	u32 fpdus;
+	u32 payload;
 };
 
 /**
@@ -405,8 +409,8 @@ static enum wire_err rx_fpdu(struct pass *p)
 	ddp_rx_accept(&rx->ddp, seg);
 	rx->first = false;
 	rnic_pace_heard(&qp->tx.pace);
-	rnic_stat_inc(qp->dev, RNIC_STAT_RX_FPDUS);
-	rnic_stat_add(qp->dev, RNIC_STAT_RX_BYTES, seg->len);
+	p->fpdus++;
+	p->payload += seg->len;
 	if (seg->last)
 		rnic_stat_inc(qp->dev, RNIC_STAT_RX_MSG + seg->opcode);
 	return WIRE_OK;
@@ -479,6 +483,15 @@ static void handle_fpdus(struct pass *p)
 	}
 }
 
+/* Add what the pass accepted to the device's counters, once, as count_sent() does (tx.c). */
+static void count_received(const struct pass *p)
+{
+	if (!p->fpdus)
+		return;
+	rnic_stat_add(p->qp->dev, RNIC_STAT_RX_FPDUS, p->fpdus);
+	rnic_stat_add(p->qp->dev, RNIC_STAT_RX_BYTES, p->payload);
+}
+
 static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)
 {
 	struct pass p = { .qp = qp, .s = s };
@@ -488,6 +501,7 @@ static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)
 	rnic_sock_rewind(s, &p.at, mpa->seen);
 	handle_fpdus(&p);
 	end_access(&p);
+	count_received(&p);
 	rnic_sock_consume(s, p.done);
 	if (!rnic_qp_failed(qp) && p.done < RX_BUDGET) {
 		rnic_sock_want(s, mpa->seen + mpa_rx_missing(mpa));

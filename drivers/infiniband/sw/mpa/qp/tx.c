@@ -128,8 +128,8 @@ static enum encode encode_fpdu(struct rnic_qp *qp, u32 hdr_len, u32 n)
 	tx->seg_used = rest_in_segment(tx->seg_used + part, tx->emss);
 	tx->left -= n;
 	tx->seg.to += n;
-	rnic_stat_inc(qp->dev, RNIC_STAT_TX_FPDUS);
-	rnic_stat_add(qp->dev, RNIC_STAT_TX_BYTES, n);
+	tx->fpdus++;
+	tx->payload += n;
 	if (tx->seg.last)
 		rnic_tx_done(qp);
 	return SEG_ENCODED;
@@ -261,6 +261,22 @@ static bool measure_segment(struct rnic_qp *qp, struct rnic_sock *s)
 	return true;
 }
 
+/*
+ * Add what a run encoded to the device's counters. A run does it once, because adding to a counter
+ * of this CPU turns interrupts off on some architectures.
+ */
+static void count_sent(struct rnic_qp *qp)
+{
+	struct rnic_tx *tx = &qp->tx;
+
+	if (!tx->fpdus)
+		return;
+	rnic_stat_add(qp->dev, RNIC_STAT_TX_FPDUS, tx->fpdus);
+	rnic_stat_add(qp->dev, RNIC_STAT_TX_BYTES, tx->payload);
+	tx->fpdus = 0;
+	tx->payload = 0;
+}
+
 /* Return: true if TCP lacks memory, and no acknowledgment will make it report space. */
 static bool is_starved(const struct rnic_tx *tx, const struct rnic_sock *s)
 {
@@ -301,6 +317,7 @@ bool rnic_tx_run(struct rnic_qp *qp, struct rnic_sock *s, u32 budget, bool hold)
 		/* The budget is used, or there is no memory for a chunk. */
 		again = more && (sent_enough(tx, start, budget) || !tx->chunk.page);
 	}
+	count_sent(qp);
 	rnic_sent_complete(qp);
 	again |= is_starved(tx, s);
 	drop_chunk(tx);
