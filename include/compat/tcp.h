@@ -30,6 +30,10 @@ static inline void compat_sock_pin_net(struct sock *sk, struct net *net)
 #else
 static inline void compat_sock_pin_net(struct sock *sk, struct net *net)
 {
+#ifdef COMPAT_HAS_netns_tracker_free
+	/* Since 6.2 the socket has a tracker without a reference, which would be lost here. */
+	__netns_tracker_free(net, &sk->ns_tracker, false);
+#endif
 	sk->sk_net_refcnt = 1;
 	get_net_track(net, &sk->ns_tracker, GFP_KERNEL);
 	sock_inuse_add(net, 1);
