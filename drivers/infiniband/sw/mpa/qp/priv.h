@@ -6,6 +6,7 @@
 #define _RNIC_QP_PRIV_H
 
 #include "qp/qp.h"
+#include "tcp/stream.h"
 
 /*
  * Bytes that a softirq receives or sends, or a doorbell sends, before it leaves the rest to the
@@ -110,6 +111,37 @@ bool rnic_tx_waiting(struct rnic_qp *qp);
 void rnic_receive_fail(struct rnic_qp *qp, enum ib_wc_status status);
 int rnic_receive_take(struct rnic_qp *qp);
 bool rnic_receive_await(struct rnic_qp *qp);
+
+/**
+ * struct rnic_pass - one run over the receive queue
+ * @qp:		queue pair
+ * @s:		socket
+ * @at:		position behind the current piece
+ * @data:	the next byte of the current piece
+ * @len:	bytes left in the current piece
+ * @fpdu:	position of the current FPDU
+ * @whole:	its first byte if it is one piece, or NULL
+ * @done:	bytes of the FPDUs handled
+ * @held:	@done when the access to memory began that may be going on
+ * @fpdus:	number of FPDUs accepted
+ * @payload:	bytes of payload in them
+ */
+struct rnic_pass {
+	struct rnic_qp *qp;
+	struct rnic_sock *s;
+	struct rnic_cursor at;
+	const u8 *data;
+	u32 len;
+	struct rnic_cursor fpdu;
+	const u8 *whole;
+	u32 done;
+	u32 held;
+	u32 fpdus;
+	u32 payload;
+};
+
+/* rx_msg.c */
+enum wire_err rnic_rx_segment(struct rnic_pass *p, const struct ddp_seg *seg);
 
 /* rx.c */
 bool rnic_rx_run(struct rnic_qp *qp, struct rnic_sock *s);
