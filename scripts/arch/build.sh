@@ -64,7 +64,7 @@ build() {
 
 # ordered MODULE RELEASE: an emulator on amd64 cannot show whether the last byte of a message
 # is stored last on a processor that reorders stores (wire/place.h). The code can: the functions of
-# qp/rx.c that place data have the barrier between stores. The compiler may inline one of them.
+# qp/rx_msg.c that place data have the barrier between stores. The compiler may inline one of them.
 ordered() {
 	local log=$ARCH_BUILD/barrier.log status=0
 	aarch64-linux-gnu-objdump -d "$1" 2>&1 | awk '

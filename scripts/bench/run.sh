@@ -120,15 +120,20 @@ say_where() {
 		"kernel $kernel," \
 		"rounds: $ROUNDS, window: $WINDOW s," \
 		"load of this machine before: $(cut -d ' ' -f 1 /proc/loadavg)"
-	[ -z "${NATIVE:-}" ] ||
-		echo "a system call of this machine takes $(measure_system_call) ns"
+	[ -z "${NATIVE:-}" ] || say_system_call
 }
 
-# dd reads and writes each byte by a system call. Prints ns.
-measure_system_call() {
-	local n=300000
-	LC_ALL=C dd if=/dev/zero of=/dev/null bs=1 count=$n 2>&1 |
-		awk -v n=$n '$(NF - 2) == "s," { printf "%.0f", $(NF - 3) * 1e9 / (2 * n) }'
+# dd reads and writes each byte by a system call. The fastest of several short runs has the least
+# of other programs in it.
+say_system_call() {
+	local n=30000 run ns
+	ns=$(for run in {1..15}; do
+		LC_ALL=C dd if=/dev/zero of=/dev/null bs=1 count=$n 2>&1
+	done | LC_ALL=C awk -v n=$n '
+		NF > 3 && $(NF - 2) == "s," && (!best || $(NF - 3) < best) { best = $(NF - 3) + 0 }
+		END { if (!best) exit 1; printf "%.0f", best * 1e9 / (2 * n) }') ||
+		die "dd does not say how long it took"
+	echo "a system call of this machine takes $ns ns"
 }
 
 # make_plan FUNCTION: its rows for all drivers, each with the number of its measurements

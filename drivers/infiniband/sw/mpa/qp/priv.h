@@ -123,7 +123,7 @@ bool rnic_receive_await(struct rnic_qp *qp);
  * @whole:	its first byte if it is one piece, or NULL
  * @done:	bytes of the FPDUs handled
  * @held:	@done when the access to memory began that may be going on
- * @fpdus:	number of FPDUs accepted
+ * @fpdus:	FPDUs accepted that are not in the device's counters yet
  * @payload:	bytes of payload in them
  */
 struct rnic_pass {

@@ -27,6 +27,7 @@
 #include "core/dev.h"
 #include "mem/mr.h"
 #include "qp/priv.h"
+#include "tcp/stream.h"
 
 /* Bytes that a pass handles before the worker lets others run */
 #define RX_BUDGET	(1024 * 1024)
@@ -88,6 +89,17 @@ static enum mpa_rx_verdict pull_fpdu(struct rnic_pass *p)
 	return verdict;
 }
 
+/* Add what the pass accepted to the device's counters, in one step as count_sent() does (tx.c). */
+static void count_received(struct rnic_pass *p)
+{
+	if (!p->fpdus)
+		return;
+	rnic_stat_add(p->qp->dev, RNIC_STAT_RX_FPDUS, p->fpdus);
+	rnic_stat_add(p->qp->dev, RNIC_STAT_RX_BYTES, p->payload);
+	p->fpdus = 0;
+	p->payload = 0;
+}
+
 /* Go on behind the current FPDU. */
 static void finish_fpdu(struct rnic_pass *p)
 {
@@ -98,6 +110,7 @@ static void finish_fpdu(struct rnic_pass *p)
 	mpa_rx_next(mpa);
 	if (p->done - p->held > RX_HOLD) {
 		end_access(p);
+		count_received(p);
 		rnic_qp_tell(p->qp);
 	}
 }
@@ -124,15 +137,6 @@ static void handle_fpdus(struct rnic_pass *p)
 			return;
 		finish_fpdu(p);
 	}
-}
-
-/* Add what the pass accepted to the device's counters, once, as count_sent() does (tx.c). */
-static void count_received(const struct rnic_pass *p)
-{
-	if (!p->fpdus)
-		return;
-	rnic_stat_add(p->qp->dev, RNIC_STAT_RX_FPDUS, p->fpdus);
-	rnic_stat_add(p->qp->dev, RNIC_STAT_RX_BYTES, p->payload);
 }
 
 static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)

@@ -12,6 +12,7 @@
 #include "qp/priv.h"
 #include "qp/srq.h"
 #include "qp/trace.h"
+#include "tcp/stream.h"
 #include "wire/place.h"
 
 /**
@@ -320,7 +321,7 @@ static bool is_rtr_send(const struct rnic_rx *rx, const struct ddp_seg *seg)
 /**
  * rnic_rx_segment() - do what a segment says
  * @p:	the pass, at an FPDU that is valid and the next in order
- * @seg: its header
+ * @seg:	its header
  *
  * Context: process or softirq, socket locked.
  * Return: WIRE_OK, also with rnic_rx.rnr set, which leaves the segment for a later call; or the
