@@ -9,6 +9,7 @@ set -euo pipefail
 cd "$TOP"
 
 OUT=$BUILD/package
+older=0.0.1
 number=0
 passed=0 failed=0
 
@@ -173,6 +174,23 @@ by_hand() {
 	! grep rdma_mpa "$root/lib/modules/$(guest_release)/modules.dep"
 }
 
+# Packages of an older version, from which the machine is upgraded. Their module has a file that
+# the newer one lacks.
+older_builds() {
+	local dir=$OUT/older file
+	rm -rf "$dir"
+	mkdir "$dir"
+	tar -C "$dir" --strip-components=1 -xf "$BUILD/deb/rdma-mpa_$version.orig.tar.xz"
+	cp -r packaging/debian "$dir/packaging"
+	cp -r scripts "$dir"
+	for file in dkms.conf CHANGELOG.rst packaging/{debian/changelog,rdma-mpa.spec,PKGBUILD}; do
+		sed -i "s/\\<${version//./\\.}\\>/$older/g" "$dir/$file"
+	done
+	: > "$dir/include/gone.h"
+	"$dir/scripts/package/deb.sh"
+	ls "$dir"/build/deb/rdma-mpa-{dkms,tools}_"$older"-*.deb
+}
+
 unpack() {
 	rm -rf "$OUT/dkms" "$OUT/tools"
 	dpkg-deb -x "$BUILD/deb/rdma-mpa-dkms_$version"-*.deb "$OUT/dkms"
@@ -186,6 +204,7 @@ test_packages() {
 	attempt "a second build makes the same packages" same_again
 	attempt "lintian has nothing to say" lint_packages
 	attempt "they can be unpacked" unpack
+	attempt "packages of an older version build" older_builds
 	attempt "rdma-mpa-dkms: what a build needs, and no more" dkms_contents
 	attempt "rdma-mpa-tools: the unit, the rule, two scripts, the header, the documents" tools_contents
 	attempt "DKMS builds the module from it" dkms_builds
@@ -198,7 +217,7 @@ test_packages() {
 }
 
 test_machine() {
-	scripts/package/image.sh "$BUILD"/deb/*.deb || {
+	scripts/package/image.sh "$OUT/older/build/deb" "$BUILD/deb" || {
 		echo "Bail out! no machine could be made"
 		return
 	}

@@ -68,6 +68,19 @@ module_there() {
 	[ ! -d /sys/module/rdma_mpa ] || fail "the module is loaded before a unit wanted it"
 }
 
+older_gone() {
+	local version built other
+	version=$(dpkg-query -W -f '${Version}' rdma-mpa-dkms)
+	version=${version%-*}
+	built=$(modinfo -F version rdma_mpa)
+	[ "$built" = "$version" ] || fail "the module is version $built, not $version"
+	other=$(dkms status rdma_mpa | grep -v "^rdma_mpa/$version," || true)
+	[ -z "$other" ] || fail "dkms has $other"
+	other=$(find /usr/src /var/lib/dkms -name gone.h -o -name 'rdma_mpa-*' \
+		! -name "rdma_mpa-$version")
+	[ -z "$other" ] || fail "there is $other"
+}
+
 # As Debian's machines run it. Its other test would compile for minutes under emulation.
 autopkgtest_unit() {
 	autopkgtest --no-built-binaries --test-name=unit.sh /usr/local/src/rdma-mpa/ -- null
@@ -261,6 +274,7 @@ kernel_log_clean() {
 
 first_boot() {
 	attempt module_there "packages: DKMS built the module when its package was installed"
+	attempt older_gone "packages: an upgrade leaves nothing of the version before"
 	attempt autopkgtest_unit "unit: the package's own autopkgtest"
 	attempt device_made "unit: makes the device, with the settings of its file"
 	attempt loaded_by_rdma_core "udev: rdma-core loads its modules, and starts no port mapper"

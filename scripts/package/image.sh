@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# image.sh DEB...: makes build/package/machine: the disk of a Debian machine (image) that has
-# these packages and runs guest.sh when it boots, its kernel (vmlinuz) and its initramfs
-# (initrd). Needs root: the machine is installed in a folder, by chroot.
+# image.sh OLDER NEWER: makes build/package/machine: the disk of a Debian machine (image) that has
+# the packages of the folder OLDER, upgraded to those of NEWER, and runs guest.sh when it boots, its
+# kernel (vmlinuz) and its initramfs (initrd). Needs root: the machine is installed in a folder, by
+# chroot.
 #
 # The parts of Debian are fetched with apt from this machine's own sources (350 MB, three
 # minutes) and kept in build/package/base-NAME.
@@ -68,13 +69,18 @@ make_base() {
 	mv "$OUT/new" "$base"
 }
 
-# Installs the packages as a user would, with the actions of the package manager.
+# install_debs DIR: the packages of that folder, as a user would, with the actions of the package
+# manager. They stay in the machine's /var/tmp.
+install_debs() {
+	rm -f "$root"/var/tmp/*.deb &&
+		cp "$1"/*.deb "$root/var/tmp" &&
+		inside "$root" sh -c 'dpkg -i /var/tmp/*.deb'
+}
+
 install_ours() {
-	rm -f "$root"/var/tmp/*.deb
-	# shellcheck disable=SC2016 # a pattern of the machine's
-	cp "$@" "$root/var/tmp" &&
-		start_nothing "$root" yes &&
-		inside "$root" sh -c 'dpkg -i /var/tmp/*.deb' &&
+	start_nothing "$root" yes &&
+		install_debs "$1" &&
+		install_debs "$2" &&
 		start_nothing "$root" no &&
 		inside "$root" systemd-analyze verify rdma-mpa@eth0.service
 }
@@ -94,6 +100,7 @@ add_tests() {
 	: > "$root/etc/machine-id"
 }
 
+[ $# = 2 ] || die "usage: image.sh OLDER NEWER"
 [ "$(id -u)" = 0 ] || die "not root: the machine is installed by chroot"
 mkdir -p "$OUT"
 make_base
