@@ -126,8 +126,8 @@ say_where() {
 # dd reads and writes each byte by a system call. The fastest of several short runs has the least
 # of other programs in it.
 say_system_call() {
-	local n=30000 run ns
-	ns=$(for run in {1..15}; do
+	local n=30000 ns
+	ns=$(for _ in {1..15}; do
 		LC_ALL=C dd if=/dev/zero of=/dev/null bs=1 count=$n 2>&1
 	done | LC_ALL=C awk -v n=$n '
 		NF > 3 && $(NF - 2) == "s," && (!best || $(NF - 3) < best) { best = $(NF - 3) + 0 }
