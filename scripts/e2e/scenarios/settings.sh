@@ -89,17 +89,27 @@ port_counters_agree() {
 	done
 }
 
-# The address is the host's own, so the device receives all that it sends.
+# The address is the host's own, so the device receives all that it sends. First a message is one
+# FPDU, and then many, which a run sends or receives together.
 scenario statistics_balance 30 "a device that talks to itself receives what it sends"
 statistics_balance() {
+	local mtu fpdus
 	dirty
 	link_add mpalo a lo
 	a ip address add 10.77.2.1/32 dev lo
-	rping_pair a a 10.77.2.1 64000
-	wait_for 5 balanced
-	[ "$(hw_counter mpalo rx_bytes)" -gt 640000 ] || fail "$(hw_counter mpalo rx_bytes) bytes"
+	for mtu in 65536 1500; do
+		a ip link set lo mtu $mtu
+		fpdus=$(hw_counter mpalo rx_fpdus)
+		rping_pair a a 10.77.2.1 64000
+		wait_for 5 balanced
+	done
+	# 5 times 64000 bytes in each direction
+	fpdus=$(($(hw_counter mpalo rx_fpdus) - fpdus))
+	[ $fpdus -gt $((10 * 64000 / 1500)) ] || fail "$fpdus FPDUs of MTU 1500"
+	[ "$(hw_counter mpalo rx_bytes)" -gt 1280000 ] || fail "$(hw_counter mpalo rx_bytes) bytes"
 	port_counters_agree mpalo
 	link_delete mpalo
+	a ip link set lo mtu 65536
 	a ip address del 10.77.2.1/32 dev lo
 }
 

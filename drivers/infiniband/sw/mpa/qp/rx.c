@@ -60,11 +60,23 @@ static enum wire_err rx_fpdu(struct rnic_pass *p)
 	return WIRE_OK;
 }
 
-/* End the access to memory, for which deregistration waits. */
-static void end_access(struct rnic_pass *p)
+/* Add what was accepted to the device's counters, in one step as count_sent() does (tx.c). */
+static void count_received(struct rnic_pass *p)
+{
+	if (!p->fpdus)
+		return;
+	rnic_stat_add(p->qp->dev, RNIC_STAT_RX_FPDUS, p->fpdus);
+	rnic_stat_add(p->qp->dev, RNIC_STAT_RX_BYTES, p->payload);
+	p->fpdus = 0;
+	p->payload = 0;
+}
+
+/* End the access to memory, for which deregistration waits. Count before the upcalls. */
+static void end_burst(struct rnic_pass *p)
 {
 	rnic_mr_put(&p->qp->mem);
 	p->held = p->done;
+	count_received(p);
 }
 
 /* Verify the unread bytes up to the last of the current FPDU. */
@@ -89,17 +101,6 @@ static enum mpa_rx_verdict pull_fpdu(struct rnic_pass *p)
 	return verdict;
 }
 
-/* Add what the pass accepted to the device's counters, in one step as count_sent() does (tx.c). */
-static void count_received(struct rnic_pass *p)
-{
-	if (!p->fpdus)
-		return;
-	rnic_stat_add(p->qp->dev, RNIC_STAT_RX_FPDUS, p->fpdus);
-	rnic_stat_add(p->qp->dev, RNIC_STAT_RX_BYTES, p->payload);
-	p->fpdus = 0;
-	p->payload = 0;
-}
-
 /* Go on behind the current FPDU. */
 static void finish_fpdu(struct rnic_pass *p)
 {
@@ -109,8 +110,7 @@ static void finish_fpdu(struct rnic_pass *p)
 	rnic_cursor_set(&p->fpdu, p->at.skb, p->fpdu.seq + mpa->size);
 	mpa_rx_next(mpa);
 	if (p->done - p->held > RX_HOLD) {
-		end_access(p);
-		count_received(p);
+		end_burst(p);
 		rnic_qp_tell(p->qp);
 	}
 }
@@ -147,8 +147,7 @@ static bool run_pass(struct rnic_qp *qp, struct rnic_sock *s)
 	rnic_sock_rewind(s, &p.fpdu, 0);
 	rnic_sock_rewind(s, &p.at, mpa->seen);
 	handle_fpdus(&p);
-	end_access(&p);
-	count_received(&p);
+	end_burst(&p);
 	rnic_sock_consume(s, p.done);
 	if (!rnic_qp_failed(qp) && p.done < RX_BUDGET) {
 		rnic_sock_want(s, mpa->seen + mpa_rx_missing(mpa));
