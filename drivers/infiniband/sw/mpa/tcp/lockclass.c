@@ -5,6 +5,11 @@
  * another consumer takes inside its own kernel sockets, and report deadlocks that cannot
  * happen.
  *
+ * The spinlock inside the socket lock keeps the kernel's class. A softirq may take it at any time,
+ * and lockdep reads the class before it takes the spinlock, so the class must not change while the
+ * socket is in use. It needs no class of ours, because nobody can take a consumer's mutex with a
+ * spinlock held.
+ *
  * sock_lock_init_class_and_name() cannot be used. It initializes the spinlock, which a softirq
  * may hold on an accepted socket, and it makes the socket pin the module until TCP frees it.
  */
@@ -14,29 +19,14 @@
 #include "tcp/lockclass.h"
 
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
-/* The socket lock and its spinlock, for IPv4 and IPv6 */
-static struct lock_class_key sk_keys[2], slock_keys[2];
-
+/* For IPv4 and IPv6 */
+static struct lock_class_key sk_keys[2];
 static const char * const sk_names[] = {
 	"sk_lock-AF_INET-RDMA-MPA", "sk_lock-AF_INET6-RDMA-MPA"
 };
 
-static const char * const slock_names[] = {
-	"slock-AF_INET-RDMA-MPA", "slock-AF_INET6-RDMA-MPA"
-};
-
-/* A softirq may take the spinlock at any time, so change its class while holding it. */
-static void set_classes(struct sock *sk, const struct lockdep_map *lock,
-			const struct lockdep_map *slock)
-{
-	spin_lock_bh(&sk->sk_lock.slock);
-	lock_set_class(&sk->sk_lock.slock.dep_map, slock->name, slock->key, 0, _THIS_IP_);
-	lockdep_init_map(&sk->sk_lock.dep_map, lock->name, lock->key, 0);
-	spin_unlock_bh(&sk->sk_lock.slock);
-}
-
 /**
- * rnic_lockclass_set() - give a socket's locks the driver's classes
+ * rnic_lockclass_set() - give a socket's lock the driver's class
  * @s:	a new or just accepted socket
  *
  * Context: process, socket lock not held by anybody.
@@ -45,19 +35,16 @@ void rnic_lockclass_set(struct rnic_sock *s)
 {
 	struct sock *sk = s->sock->sk;
 	bool v6 = sk->sk_family == AF_INET6;
-	struct lockdep_map lock = { .name = sk_names[v6], .key = &sk_keys[v6] };
-	struct lockdep_map slock = { .name = slock_names[v6], .key = &slock_keys[v6] };
 
 	s->kernels_lock = sk->sk_lock.dep_map;
-	s->kernels_slock = sk->sk_lock.slock.dep_map;
-	set_classes(sk, &lock, &slock);
+	lockdep_set_class_and_name(&sk->sk_lock, &sk_keys[v6], sk_names[v6]);
 }
 
 /**
- * rnic_lockclass_release() - release a socket and restore the classes of its locks
+ * rnic_lockclass_release() - release a socket and restore the class of its lock
  * @s:	an unhooked socket
  *
- * TCP may keep the socket for minutes, in which the module may be unloaded and its classes with
+ * TCP may keep the socket for minutes, in which the module may be unloaded and its class with
  * it.
  *
  * Context: process, socket lock not held.
@@ -68,7 +55,7 @@ void rnic_lockclass_release(struct rnic_sock *s)
 
 	sock_hold(sk);
 	sock_release(s->sock);
-	set_classes(sk, &s->kernels_lock, &s->kernels_slock);
+	lockdep_set_class_and_name(&sk->sk_lock, s->kernels_lock.key, s->kernels_lock.name);
 	sock_put(sk);
 }
 #endif

@@ -310,7 +310,7 @@ void rnic_sock_close(struct rnic_sock *s)
 		rnic_sock_unhook(s);
 		mem_cgroup_put(s->memcg);
 		s->memcg = NULL;
-		/* The locks of a foreign one have the kernel's classes. */
+		/* The lock of a foreign one has the kernel's class. */
 		if (rnic_sock_is_foreign(s))
 			sock_release(s->sock);
 		else

@@ -60,7 +60,6 @@ enum rnic_sock_owner {
  * @owner:	who has the connection; borrow.c changes it
  * @was:	options of a foreign connection before the driver set its own
  * @kernels_lock: original lockdep class of the socket lock, for lockclass.c
- * @kernels_slock: likewise, of its spinlock
  */
 struct rnic_sock {
 	struct socket *sock;
@@ -86,7 +85,6 @@ struct rnic_sock {
 	} was;
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 	struct lockdep_map kernels_lock;
-	struct lockdep_map kernels_slock;
 #endif
 };
 
