@@ -280,7 +280,8 @@ plan() {
 	[ "$version" != 6.1 ] || where=stock
 	if [ $# -gt 0 ]; then
 		extent=part
-		mapfile -t names < <(names_of "$@")
+		mapfile -t names < <(chosen_for "$where" "$@")
+		[ ${#names[@]} -gt 0 ] || die "nothing is left to run there"
 	elif [ "$extent" = quick ]; then
 		mapfile -t names < <(scenarios_for "$where" check)
 	else
@@ -336,11 +337,13 @@ plan_debug() {
 	: > "$one/append"
 	echo part > "$one/extent"
 	planned=$((planned + 1))
+	[ -z "${KCSAN:-}" ] || places+=(kcsan)
 	if [ $# -gt 0 ]; then
-		names_of "$@" | grep -vx unload > "$one/names" || true
+		mapfile -t names < <(chosen_for "${places[*]}" "$@")
+		[ ${#names[@]} -gt 0 ] || die "nothing is left to run there"
+		printf '%s\n' "${names[@]}" | grep -vx unload > "$one/names" || true
 		return
 	fi
-	[ -z "${KCSAN:-}" ] || places+=(kcsan)
 	mkdir -p "$two"
 	cp "$one"/{append,extent} "$two"
 	planned=$((planned + 1))

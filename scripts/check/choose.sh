@@ -20,8 +20,8 @@ DEBUG_PARTS=5	# on the debug kernel
 LATE_MINUTES=45
 LATE_PARTS=3
 
-# left_out: "WHERE TAG WHY": a scenario with that tag (e2e/lib.sh) is not run there, unless it
-# is named. WHERE is check.sh without an argument ("check"), the stock kernel, a newer one, the
+# left_out: "WHERE TAG WHY": a scenario with that tag (e2e/lib.sh) is not run there, unless the
+# user gives its whole name. WHERE is check.sh without an argument ("check"), the stock kernel, a newer one, the
 # debug kernel, or the debug kernel with KCSAN. "beside" is the debug kernel in check.sh all,
 # where leaving these out saves 35 minutes of processor time. A scenario that is also tagged
 # "debug" is run there nevertheless.
@@ -102,6 +102,22 @@ scenarios_for() {
 			for (tag in names)
 				print "==> left out (" tag "):" names[tag] ": " why[tag] > "/dev/stderr"
 		}' <(left_out) - <<< "$scenarios"
+}
+
+# chosen_for WHERE PATTERN...: the scenarios that match, in their order. A pattern does not choose
+# those that are left out there, a whole name does.
+chosen_for() {
+	local where=$1 named others
+	shift
+	named=$(names_of "$@" | grep -Fx "$(printf '%s\n' "$@")" || true)
+	others=$(names_of "$@" | grep -vFx "$named" || true)
+	others=$(
+		scenarios=$(awk 'FNR == NR { some[$1]; next } $1 in some' - \
+			<(echo "$scenarios") <<< "$others")
+		scenarios_for "$where"
+	)
+	# shellcheck disable=SC2086 # they are words
+	names_of $named $others
 }
 
 # deal FACTOR DIR...: shares the scenarios named on stdin out to guests, the longest first, each
