@@ -11,7 +11,7 @@
 
 #define ORDER		10
 #define BLOCK		(PAGE_SIZE << ORDER)
-#define BLOCKS		256	/* max_fast_reg_page_list_len */
+#define BLOCKS		256
 #define SGES		6	/* max_send_sge, max_recv_sge */
 #define WAIT_S		240
 

@@ -86,31 +86,36 @@ static void reject(void)
 	}
 }
 
-/* Nobody listens: a learns that at once, with that status. */
-static void refused(void)
+/* Connecting fails with that event and status, or at once with one of these errors. */
+static void fail_to_connect(enum rdma_cm_event_type type, int status, int error)
 {
+	struct rdma_conn_param cp = { .retry_count = 7 };
 	struct cm_seen seen;
 	struct pair p;
 
 	pair_init(&p, &defaults);
 	side_resolve(&p, &p.a, probe_port());
 	side_make_qp(&p, &p.a);
-	{
-		struct rdma_conn_param cp = { .retry_count = 7 };
-
-		enter(&p.a);
-		if (rdma_connect(p.a.id, &cp)) {
-			check(errno == ECONNREFUSED, "connect: %m");
-		} else {
-			seen = cm_wait(&p.a);
-			check(seen.type == RDMA_CM_EVENT_REJECTED ||
-			      seen.type == RDMA_CM_EVENT_UNREACHABLE ||
-			      seen.type == RDMA_CM_EVENT_CONNECT_ERROR,
-			      "event %s", rdma_event_str(seen.type));
-			check(seen.status == -ECONNREFUSED, "status %d", seen.status);
-		}
+	enter(&p.a);
+	if (rdma_connect(p.a.id, &cp)) {
+		check(errno == error, "connect: %m");
+	} else {
+		seen = cm_expect(&p.a, type);
+		check(seen.status == status, "status %d", seen.status);
 	}
 	pair_free(&p);
+}
+
+/* Nobody listens: a learns that at once. */
+static void refused(void)
+{
+	fail_to_connect(RDMA_CM_EVENT_REJECTED, -ECONNREFUSED, ECONNREFUSED);
+}
+
+/* A router says that it cannot reach the peer: a learns that at once, and as rdma_cm tells it. */
+static void unreachable(void)
+{
+	fail_to_connect(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, EHOSTUNREACH);
 }
 
 /* b sees what a asks for: see rdma_get_cm_event(3), responder_resources. */
@@ -665,6 +670,7 @@ int main(int argc, char **argv)
 		{ "reject", reject },
 		{ "tos", tos },
 		{ "refused", refused },
+		{ "unreachable", unreachable },
 		{ "ird_ord", ird_ord },
 		{ "depths", depths },
 		{ "no_reads", no_reads },

@@ -110,6 +110,35 @@ static void straddle(void)
 	pair_close(&p);
 }
 
+/* Regions whose addresses begin with 0, at both ends. */
+static void zero_based(void)
+{
+	static const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ZERO_BASED;
+	struct ibv_mr *near, *far;
+	struct ibv_sge list;
+	struct pair p;
+
+	pair_open(&p, &defaults);
+	near = ibv_reg_mr(p.a.pd, p.a.mem + PAGE + 100, 2 * PAGE, access);
+	far = ibv_reg_mr(p.b.pd, p.b.mem + PAGE - 7, 2 * PAGE, access);
+	check(near && far, "reg_mr: %m");
+	fill(p.a.mem + PAGE + 100, 2 * PAGE, 1);
+	list = (struct ibv_sge){ .addr = 0, .length = PAGE + 3, .lkey = near->lkey };
+	post(&p.a, 1, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &list, 1, 0, far->rkey);
+	wc_expect(&p.a, 1, IBV_WC_SUCCESS);
+	hello(&p);
+	same(p.b.mem + PAGE - 7, PAGE + 3, 1, "written");
+
+	fill(p.b.mem + PAGE - 7 + 50, 2 * PAGE - 50, 2);
+	list = (struct ibv_sge){ .addr = 20, .length = 2 * PAGE - 50, .lkey = near->lkey };
+	post(&p.a, 2, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, &list, 1, 50, far->rkey);
+	wc_expect(&p.a, 2, IBV_WC_SUCCESS);
+	same(p.a.mem + PAGE + 100 + 20, 2 * PAGE - 50, 2, "read");
+	check(!ibv_dereg_mr(near) && !ibv_dereg_mr(far), "dereg_mr: %m");
+	pair_close(&p);
+}
+
 /* The memory of a list as one run of bytes. */
 static size_t flatten(const struct ibv_sge *list, size_t n, uint8_t *out)
 {
@@ -306,6 +335,7 @@ const struct test data_tests[] = {
 	{ "sizes_write", sizes_write },
 	{ "sizes_read", sizes_read },
 	{ "straddle", straddle },
+	{ "zero_based", zero_based },
 	{ "gather", gather },
 	{ "gather_write", gather_write },
 	{ "inline_data", inline_data },

@@ -598,6 +598,8 @@ static void query(void)
 	      qp.cap.max_inline_data >= 64, "capabilities");
 	check(init.qp_type == IBV_QPT_RC && init.send_cq == p.a.cq && !init.sq_sig_all,
 	      "initial attributes");
+	check(ibv_modify_qp(p.a.id->qp, &qp, IBV_QP_CAP) == EOPNOTSUPP,
+	      "modify_qp changes a queue's size");
 	check(!rdma_disconnect(p.a.id), "disconnect: %m");
 	cm_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED);
 	cm_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED);

@@ -17,6 +17,19 @@ cm_ipv6() {
 	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord depths refused disconnects
 }
 
+# b is the router to two addresses that nobody may reach.
+scenario cm_unreachable 40 "a router or firewall says that the peer cannot be reached"
+cm_unreachable() {
+	local far=10.78.0.1 far6=fd78::1 address
+	dirty
+	b sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	b ip route add prohibit "$far" && b ip -6 route add prohibit "$far6"
+	a ip route add "$far" via "$B4" && a ip -6 route add "$far6" via "$B6"
+	for address in "$far" "$far6"; do
+		run cm_probe a "$BIN/cm_probe" -s "$address" -p 7471 unreachable
+	done
+}
+
 # many_call: 50 callers connect to mpa1, which has room for two. None may be closed, because a
 # caller then takes the other end for an old one.
 many_call() {

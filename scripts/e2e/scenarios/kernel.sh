@@ -148,6 +148,9 @@ scenario nvme_rdma 60 "NVMe over RDMA: blocks go there and come back whole"
 nvme_rdma() {
 	capture_here lo
 	nvme_up
+	# 257 pages, because a program's memory may begin within a page
+	[ "$(<"/sys/block/${NVME#/dev/}/queue/max_hw_sectors_kb")" -ge 1024 ] ||
+		fail "the device takes less than 1 MiB in one command"
 	random_file "$WORK/file" 4
 	copy if="$WORK/file" of="$NVME" bs=1M oflag=direct
 	copy if="$NVME" of="$WORK/back" bs=64K count=64 iflag=direct

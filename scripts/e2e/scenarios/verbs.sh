@@ -8,8 +8,8 @@ verbs() {
 }
 
 scenarios data 40 data verbs \
-	sizes_send:newer sizes_write:newer sizes_read:newer straddle gather:newer gather_write \
-	inline_data fence responder_first many_reads
+	sizes_send:newer sizes_write:newer sizes_read:newer straddle zero_based gather:newer \
+	gather_write inline_data fence responder_first many_reads
 
 # Up to 15 are outstanding, no power of two, and the places wrap soon (readq.c). The Reads are long
 # enough for the worker to answer them, because a short one comes back before the next goes.

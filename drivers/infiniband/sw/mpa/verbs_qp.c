@@ -323,7 +323,8 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct rnic_qp *qp = rnic_qp(ibqp);
 	int ret = 0;
 
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+	/* A queue keeps its size. */
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
 		return -EOPNOTSUPP;
 	if (!refcount_inc_not_zero(&qp->refs))
 		return -EINVAL;

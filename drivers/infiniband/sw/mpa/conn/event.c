@@ -110,6 +110,25 @@ static void set_addrs(struct rnic_ep *ep, struct iw_cm_event *ev)
 }
 
 /*
+ * rdma_cm raises UNREACHABLE for -ETIMEDOUT, REJECTED for a refusal or a reset, and CONNECT_ERROR
+ * for all else. NFS connects again without a pause after CONNECT_ERROR, so a router or firewall
+ * that says that it cannot reach the peer must not cause that one.
+ */
+static int convert_status(int status)
+{
+	switch (status) {
+	case -EACCES:	/* ICMPv6 "prohibited" */
+	case -EHOSTUNREACH:
+	case -EHOSTDOWN:
+	case -ENETUNREACH:
+	case -ENETDOWN:
+		return -ETIMEDOUT;
+	default:
+		return status;
+	}
+}
+
+/*
  * The depths of CONNECT_REPLY and ESTABLISHED are those of this end: its IRD in @ird, its
  * ORD in @ord. siw and irdma report them so, and the kernel's SMB Direct relies on it for
  * each iWARP device, though rdma_get_cm_event(3) has it the other way round. As CONNECT_REPLY
@@ -123,7 +142,7 @@ static void report_reply(struct rnic_ep *ep, int status)
 	const struct mpa_frame *rep = &ep->rep;
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
-		.status = status,
+		.status = convert_status(status),
 		.ird = clamp_u8(ep->agreed.ird),
 		.ord = clamp_u8(ep->agreed.ord),
 	};

@@ -200,7 +200,8 @@ static struct rnic_mr *pin_region(struct ib_pd *pd, u64 start, u64 len, int acce
  * @pd:		protection domain
  * @start:	user address
  * @len:	bytes
- * @iova:	address by which work requests and peers name @start
+ * @iova:	address by which work requests and peers name @start, unless @access has
+ *		IB_ZERO_BASED, which makes it 0
  * @access:	IB_ACCESS_* rights to grant
  *
  * Context: process.
@@ -215,7 +216,7 @@ struct ib_mr *rnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 len, u64 iova, i
 	mr = pin_region(pd, start, len, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	mr->base = iova;
+	mr->base = access & IB_ZERO_BASED ? 0 : iova;
 	mr->len = len;
 	mr->access = access;
 	mr->valid = true;
