@@ -90,7 +90,7 @@ def cut(conn, size, error):
     i, sent = len(got) - 1, got[-1]
     assert i < IRD, "all were answered"
     want = read_request(i + 1, (i, (i << 32) + sent), size - sent, (conn.stag, conn.at + sent))
-    assert s.ulpdu == terminate(error, want), s.ulpdu.hex()
+    assert s.ulpdu == terminate(error, want), "%s after %s" % (s.ulpdu.hex(), got)
     conn.ended()
 
 
@@ -111,8 +111,11 @@ def read_forbidden():
     """The program takes the right to read from its queue pair while a Read is answered"""
     with serving() as program:
         with slow_reader() as conn, Moves(rx_access_errors=1, tx_terminate=1):
+            before = counter("rx_read_request")
             ask(conn, IRD, WINDOW_SIZE, conn.at)
             assert select.select([conn.sock], [], [], 8 * SLOW)[0], "no answer begins"
+            # A Request that comes later is refused itself.
+            until(lambda: counter("rx_read_request") == before + IRD, "all Requests")
             program.tell("forbid")
             program.expect("forbidden")
             cut(conn, WINDOW_SIZE, "0/1/2")
