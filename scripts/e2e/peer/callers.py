@@ -12,7 +12,7 @@ from device import ACCEPT, Called, Moves, opened, serving, test
 
 @test
 def unreachable():
-    """The route to an old peer is gone: the program gets that error, not a refusal (P2P-47)"""
+    """The route to an old peer is gone: the program learns that, and of no refusal (P2P-47)"""
     address = Way.addresses[0]
     route = "ip -n b %s route %%s unreachable %s metric 1" % (
         "-6" if ":" in address else "-4", address)
@@ -20,7 +20,7 @@ def unreachable():
         subprocess.run((route % "add").split(), check=True)
         try:
             call.conn.finish()
-            call.refused("CONNECT_ERROR", -113)
+            call.refused("UNREACHABLE", -110)
         finally:
             subprocess.run((route % "del").split(), check=True)
 
