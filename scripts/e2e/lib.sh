@@ -362,6 +362,7 @@ declare -A SECONDS_OF=() TEXT_OF=() TAGS_OF=() COMMAND_OF=()
 # wire			the scenario judges the bytes on the cable
 # newer			check-all takes it more often on a newer kernel
 # debug			check-all always takes it on the debug kernel
+# leaks			ib_uverbs leaks memory in it, which kmemleak would find
 # slow			make check leaves it to make check-all
 scenario() {
 	local name=$1
