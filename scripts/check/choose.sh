@@ -21,10 +21,10 @@ LATE_MINUTES=45
 LATE_PARTS=3
 
 # left_out: "WHERE TAG WHY": a scenario with that tag (e2e/lib.sh) is not run there, unless the
-# user gives its whole name. WHERE is check.sh without an argument ("check"), the stock kernel, a newer one, the
-# debug kernel, or the debug kernel with KCSAN. "beside" is the debug kernel in check.sh all,
-# where leaving these out saves 35 minutes of processor time. A scenario that is also tagged
-# "debug" is run there nevertheless.
+# user gives its whole name. WHERE is check.sh without an argument ("check"), the stock kernel, a
+# newer one, the debug kernel, or the debug kernel with KCSAN. "beside" is the debug kernel in
+# check.sh all, where leaving these out saves 35 minutes of processor time. A scenario that is also
+# tagged "debug" is run there nevertheless.
 left_out() {
 	cat <<- 'END'
 		check	slow	there is a quicker one; make e2e runs it, make check-all by turns
