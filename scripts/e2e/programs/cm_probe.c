@@ -86,7 +86,7 @@ static void reject(void)
 	}
 }
 
-/* Connecting fails with that event and status, or at once with one of these errors. */
+/* Connecting must fail: with that event and status, or rdma_connect() itself with that errno. */
 static void fail_to_connect(enum rdma_cm_event_type type, int status, int error)
 {
 	struct rdma_conn_param cp = { .retry_count = 7 };
