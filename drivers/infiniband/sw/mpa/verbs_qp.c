@@ -315,7 +315,8 @@ static void await_end_of_connection(struct rnic_qp *qp)
  * pair while this waits for the socket lock.
  *
  * Context: process.
- * Return: 0 or -errno; -EINVAL if the queue pair is being destroyed.
+ * Return: 0 or -errno; -EINVAL if the queue pair is being destroyed; -EOPNOTSUPP for IB_QP_CAP,
+ * because a queue keeps its size.
  */
 int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
@@ -323,7 +324,6 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct rnic_qp *qp = rnic_qp(ibqp);
 	int ret = 0;
 
-	/* A queue keeps its size. */
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
 		return -EOPNOTSUPP;
 	if (!refcount_inc_not_zero(&qp->refs))
