@@ -12,7 +12,8 @@
 
 static const char * const states[] = {
 	[MPA_CONNECTING] = "connecting", [MPA_WAIT_REPLY] = "wait reply",
-	[MPA_WAIT_REQUEST] = "wait request", [MPA_WAIT_CONSUMER] = "wait consumer",
+	[MPA_WAIT_REQUEST] = "wait request", [MPA_ASK_AGAIN] = "ask again",
+	[MPA_WAIT_CONSUMER] = "wait consumer",
 	[MPA_WAIT_RTR] = "wait rtr", [MPA_OPERATING] = "operating",
 	[MPA_LINGER] = "linger", [MPA_DONE] = "done",
 };
@@ -22,6 +23,7 @@ static const char * const events[] = {
 	[MPA_ON_TCP_FAILED] = "tcp failed", [MPA_ON_OLD_PEER] = "old peer",
 	[MPA_ON_CLOSED] = "closed", [MPA_ON_BYTES] = "bytes",
 	[MPA_ON_BAD_FRAME] = "bad frame", [MPA_ON_REQUEST] = "request",
+	[MPA_ON_BUSY] = "busy",
 	[MPA_ON_ACCEPTED] = "accepted", [MPA_ON_ACCEPTED_RTR] = "accepted, rtr",
 	[MPA_ON_UNMATCHED] = "unmatched", [MPA_ON_REJECTED] = "rejected",
 	[MPA_ON_ACCEPT] = "accept", [MPA_ON_ACCEPT_RTR] = "accept, rtr",
@@ -61,10 +63,12 @@ static const struct {
 	/* CONN-24, ERR-01 */
 	{ "closed", "wait reply", "tell", "done" },
 	{ "closed", "wait request", "", "done" },
+	{ "closed", "ask again", "", "done" },
 	{ "closed", "wait consumer", "", "done" },
 	{ "closed", "wait rtr", "lose", "operating" },
 	/* NEG-16, DUAL-07; behind a Reply FPDUs are welcome (NEG-25, DUAL-08) */
 	{ "bytes", "wait request", "", "done" },
+	{ "bytes", "ask again", "", "done" },
 	{ "bytes", "wait consumer", "", "done" },
 	/* NEG-04 to NEG-06, NEG-22, NEG-27, NEG-33, ERR-07, ERR-17: no frame, no FPDU */
 	{ "bad frame", "wait reply", "tell", "done" },
@@ -72,6 +76,9 @@ static const struct {
 	{ "bad frame", "wait rtr", "lose", "operating" },
 	/* NEG-21, CONN-10 */
 	{ "request", "wait request", "ask", "wait consumer" },
+	{ "busy", "wait request", "", "ask again" },
+	{ "request", "ask again", "ask", "wait consumer" },
+	{ "busy", "ask again", "", "ask again" },
 	/* NEG-29, CONN-25 */
 	{ "accepted", "wait reply", "attach-open tell", "operating" },
 	/* HIST-16, HIST-17 */
@@ -91,8 +98,12 @@ static const struct {
 	{ "local error", "connecting", "tell", "done" },
 	{ "local error", "wait reply", "Terminate tell", "linger" },
 	{ "local error", "wait request", "Reject", "linger" },
+	{ "local error", "ask again", "Reject", "linger" },
 	{ "local error", "wait consumer", "Reject", "linger" },
-	/* NEG-34, NEG-35; a good Request is answered (NEG-23) */
+	/*
+	 * NEG-34, NEG-35; a good Request is answered (NEG-23). When there is no time to ask again,
+	 * asking fails.
+	 */
 	{ "time over", "connecting", "tell", "done" },
 	{ "time over", "wait reply", "tell", "done" },
 	{ "time over", "wait request", "", "done" },
@@ -102,11 +113,13 @@ static const struct {
 	{ "consumer gone", "connecting", "tell", "done" },
 	{ "consumer gone", "wait reply", "tell", "done" },
 	{ "consumer gone", "wait request", "", "done" },
+	{ "consumer gone", "ask again", "", "done" },
 	{ "consumer gone", "wait consumer", "", "done" },
 	{ "consumer gone", "wait rtr", "lose", "operating" },
 	{ "device gone", "connecting", "tell", "done" },
 	{ "device gone", "wait reply", "tell", "done" },
 	{ "device gone", "wait request", "", "done" },
+	{ "device gone", "ask again", "", "done" },
 	{ "device gone", "wait consumer", "", "done" },
 	{ "device gone", "wait rtr", "lose", "operating" },
 	{ "device gone", "linger", "abort", "done" },
@@ -187,7 +200,7 @@ static void out_of_range(struct kunit *test)
 /* The actions on the way to a state */
 struct past {
 	u8 steps;
-	u8 told, closed, attached, retried;
+	u8 told, closed, attached, retried, busy;
 	u8 requests, answers, rtrs, terminates;
 	bool accepted;		/* the consumer accepted */
 };
@@ -207,6 +220,7 @@ static void remember(struct past *past, u32 event, const struct mpa_step *step)
 	past->closed += did(step, MPA_DO_CLOSE);
 	past->attached += did(step, MPA_DO_ATTACH) + did(step, MPA_DO_ATTACH_OPEN);
 	past->retried += did(step, MPA_DO_RETRY);
+	past->busy += event == MPA_ON_BUSY;
 	past->requests += did(step, MPA_DO_REQUEST);
 	past->answers += did(step, MPA_DO_REPLY) + did(step, MPA_DO_REJECT);
 	past->rtrs += did(step, MPA_DO_RTR);
@@ -278,6 +292,9 @@ static void walk(struct kunit *test, bool initiator, u32 state, struct past past
 		step = mpa_step(state, event);
 		/* the driver does not offer enhancements twice */
 		if (!step || (event == MPA_ON_OLD_PEER && past.retried))
+			continue;
+		/* a path that asks many times is as one that asks twice */
+		if (event == MPA_ON_BUSY && past.busy == 2)
 			continue;
 		then = past;
 		remember(&then, event, step);

@@ -94,13 +94,22 @@ static int make_qp(struct end *e)
 	return rdma_create_qp(e->id, e->pd, &attr);
 }
 
+static struct sockaddr_in next_address(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+
+	to.sin_addr.s_addr = in_aton(address);
+	to.sin_port = htons(port++);
+	return to;
+}
+
 static const struct rdma_conn_param conn_param = {
 	.responder_resources = 8,
 	.initiator_depth = 8,
 };
 
-/* rdma_cm destroys an id whose request was not answered. */
-static int answer(struct end *b, struct rdma_cm_id *id)
+/* Accepts. Return: 0, or -errno, which the handler has to return, so that rdma_cm destroys @id. */
+int end_answer(struct end *b, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = conn_param;
 	int ret;
@@ -117,12 +126,13 @@ static int answer(struct end *b, struct rdma_cm_id *id)
 	return ret;
 }
 
-static int cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+/* The handler of an end's id, whose context is the end */
+int end_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct end *e = id->context;
 
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-		return answer(e, id);
+		return end_answer(e, id);
 	if (e->events < EVENTS) {
 		e->event[e->events++] = event->event;
 		complete(&e->told);
@@ -130,46 +140,57 @@ static int cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
+/* Return: the connection's next event, an enum rdma_cm_event_type, or a negative errno. */
+int end_next(struct end *e)
+{
+	if (!wait_for_completion_timeout(&e->told, WAIT_S * slow * HZ))
+		return complain("%s: no event", e->name);
+	return e->event[e->expected++];
+}
+
 /* The next event of the connection has to be @event. */
 int end_expect(struct end *e, enum rdma_cm_event_type event)
 {
-	enum rdma_cm_event_type seen;
+	int seen = end_next(e);
 
-	if (!wait_for_completion_timeout(&e->told, WAIT_S * slow * HZ))
-		return complain("%s: no event, not %s", e->name, rdma_event_msg(event));
-	seen = e->event[e->expected++];
-	if (seen != event)
-		return complain("%s: %s, not %s", e->name, rdma_event_msg(seen),
-				rdma_event_msg(event));
-	return 0;
+	if (seen < 0 || seen == event)
+		return min(seen, 0);
+	return complain("%s: %s, not %s", e->name, rdma_event_msg(seen), rdma_event_msg(event));
 }
 
-static void end_init(struct end *e, const char *name, struct ib_pd *pd)
+void end_init(struct end *e, const char *name, struct ib_pd *pd)
 {
 	e->name = name;
 	e->pd = pd;
 	init_completion(&e->told);
 }
 
-static int listen(struct pair *p, struct sockaddr_in *to)
+/* Listens at the next port. Return: the id, which @handler gets the requests of, or NULL. */
+struct rdma_cm_id *listen(rdma_cm_event_handler handler, void *context, int backlog,
+			  struct sockaddr_in *at)
 {
 	struct rdma_cm_id *id;
 
-	id = rdma_create_id(&init_net, cm_event, &p->b, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id))
-		return complain("create_id: %ld", PTR_ERR(id));
-	p->listener = id;
-	if (rdma_bind_addr(id, (struct sockaddr *)to) || rdma_listen(id, 4))
-		return complain("cannot listen");
-	return 0;
+	id = rdma_create_id(&init_net, handler, context, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id)) {
+		complain("create_id: %ld", PTR_ERR(id));
+		return NULL;
+	}
+	*at = next_address();
+	if (!rdma_bind_addr(id, (struct sockaddr *)at) && !rdma_listen(id, backlog))
+		return id;
+	complain("cannot listen");
+	rdma_destroy_id(id);
+	return NULL;
 }
 
-static int resolve(struct end *a, struct sockaddr_in *to)
+/* Finds the way to a listener. */
+int end_resolve(struct end *a, struct sockaddr_in *to)
 {
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(&init_net, cm_event, a, RDMA_PS_TCP, IB_QPT_RC);
+	id = rdma_create_id(&init_net, end_event, a, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return complain("create_id: %ld", PTR_ERR(id));
 	a->id = id;
@@ -183,31 +204,37 @@ static int resolve(struct end *a, struct sockaddr_in *to)
 	return end_expect(a, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
-static int connect(struct pair *p)
+/* Begins to connect. */
+int end_call(struct end *a)
 {
 	struct rdma_conn_param param = conn_param;
 	int ret;
 
-	ret = make_qp(&p->a);
+	ret = make_qp(a);
 	if (ret)
-		return complain("a's queue pair: %d", ret);
-	ret = rdma_connect(p->a.id, &param);
-	if (ret)
-		return complain("connect: %d", ret);
-	ret = end_expect(&p->a, RDMA_CM_EVENT_ESTABLISHED);
+		return complain("%s's queue pair: %d", a->name, ret);
+	ret = rdma_connect(a->id, &param);
+	return ret ? complain("%s: connect: %d", a->name, ret) : 0;
+}
+
+static int connect(struct pair *p)
+{
+	int ret = end_call(&p->a);
+
+	if (!ret)
+		ret = end_expect(&p->a, RDMA_CM_EVENT_ESTABLISHED);
 	return ret ?: end_expect(&p->b, RDMA_CM_EVENT_ESTABLISHED);
 }
 
 static int join(struct pair *p)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET };
+	struct sockaddr_in to;
 	int ret;
 
-	to.sin_addr.s_addr = in_aton(address);
-	to.sin_port = htons(port++);
-	ret = listen(p, &to);
-	if (!ret)
-		ret = resolve(&p->a, &to);
+	p->listener = listen(end_event, &p->b, 4, &to);
+	if (!p->listener)
+		return -EINVAL;
+	ret = end_resolve(&p->a, &to);
 	return ret ?: connect(p);
 }
 
@@ -235,7 +262,8 @@ int pair_open_on(struct pair *p, struct ib_pd *pd, struct ib_cq *send_cq, struct
 	return join(p);
 }
 
-static void end_free(struct end *e)
+/* Also frees an end that was opened in part. */
+void end_free(struct end *e)
 {
 	if (!e->id)
 		return;
@@ -417,6 +445,7 @@ static const struct {
 	{ "limits", probe_limits },
 	{ "message", probe_message },
 	{ "lend", probe_lend },
+	{ "crowd", probe_crowd },
 };
 
 static int run(void)

@@ -8,6 +8,7 @@
 #define _MEMPROBE_H
 
 #include <linux/completion.h>
+#include <linux/in.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
@@ -77,11 +78,20 @@ struct region {
 extern struct ib_device *dev;
 extern uint slow;	/* factor for time-outs */
 
-/* memprobe.c; all return 0 or a negative errno, and have complained of it */
+/* main.c; all return 0 or a negative errno, and have complained of it */
 int __printf(1, 2) complain(const char *fmt, ...);
 int pair_open(struct pair *p, struct ib_pd *a, struct ib_pd *b, struct ib_srq *srq);
 int pair_open_on(struct pair *p, struct ib_pd *pd, struct ib_cq *send_cq, struct ib_cq *recv_cq);
 void pair_close(struct pair *p);
+struct rdma_cm_id *listen(rdma_cm_event_handler handler, void *context, int backlog,
+			  struct sockaddr_in *at);
+void end_init(struct end *e, const char *name, struct ib_pd *pd);
+int end_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
+int end_answer(struct end *b, struct rdma_cm_id *id);
+int end_resolve(struct end *a, struct sockaddr_in *to);
+int end_call(struct end *a);
+void end_free(struct end *e);
+int end_next(struct end *e);
 int end_expect(struct end *e, enum rdma_cm_event_type event);
 int end_wait(struct end *e, struct ib_wc *wc);
 int end_do(struct end *e, struct ib_send_wr *wr);
@@ -108,5 +118,6 @@ int probe_full(void);
 int probe_limits(void);
 int probe_message(void);
 int probe_lend(void);
+int probe_crowd(void);
 
 #endif

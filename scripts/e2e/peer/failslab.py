@@ -4,7 +4,7 @@ import os
 
 from peer import C, OFFER_WRITE, PEER, PORT, R, REPLY, REQUEST, Way, enhanced, frame
 from device import (
-    ACCEPT, Called, Moves, Program, call, listening, opened, serving, test)
+    ACCEPT, Called, Moves, Program, Settings, call, listening, ms, opened, serving, test)
 
 FAILSLAB = "/sys/kernel/debug/failslab/"
 
@@ -15,7 +15,7 @@ def write(name, value):
 
 
 class Fails:
-    """with Fails(address): the next allocation by the call there fails, and it must"""
+    """with Fails(address): the next allocations by the call there fail, and all of them must"""
     def __init__(self, at, times=1):
         self.at, self.times = at, times
 
@@ -29,8 +29,20 @@ class Fails:
     def __exit__(self, kind, *_):
         write("probability", 0)
         with open(FAILSLAB + "times") as file:
-            left = int(file.read())
-        assert kind or not left, "that allocation was not asked for"
+            self.left = int(file.read())
+        assert kind or self.enough(), "that allocation was not asked for"
+
+    def enough(self):
+        return not self.left
+
+
+class FailsOn(Fails):
+    """The same, but for as long as this lasts, and more than once"""
+    def __init__(self, at):
+        super().__init__(at, 1000000)
+
+    def enough(self):
+        return self.left < self.times - 1
 
 
 def sites(function):
@@ -60,15 +72,26 @@ def accepter_fails(program, at, request):
         program.expect("unaccepted")
 
 
-def asking_fails(at, times, full):
+GOOD_REQUESTS = frame(REQUEST, C, 1, b"e"), enhanced(REQUEST, C, 1, 1, b"e")
+
+
+def asking_fails(failure, full):
     """The device cannot ask the program: a reject, and the program gets no event (NEG-23)"""
-    for request in frame(REQUEST, C, 1, b"e"), enhanced(REQUEST, C, 1, 1, b"e"):
-        with Fails(at, times), call() as conn, \
-                Moves(startups_failed=1, backlog_overflow=int(full)):
+    for request in GOOD_REQUESTS:
+        with failure, call() as conn, \
+                Moves(startups_failed=1, startups_timeout=0, backlog_overflow=full):
             conn.send(request)
             rep = conn.startup()
             assert rep.flags & R and not rep.pd, "not rejected"
             conn.ended()
+
+
+def asking_waits(program, at):
+    """iw_cm cannot take the Request: the device asks again, and the program accepts"""
+    for request in GOOD_REQUESTS:
+        with Moves(startups_failed=0, backlog_overflow=0), Fails(at, 3), opened(request) as conn:
+            conn.echo(5)
+        program.expect("freed")
 
 
 def request_fails(at):
@@ -88,13 +111,16 @@ def startup():
             conn.echo(5)
         program.expect("freed")
         for at in sites("rnic_ep_publish"):
-            asking_fails(at, 4, False)      # XArray tries twice, and from the first again
-        for at in sites("report_request"):
-            asking_fails(at, 1, True)
+            asking_fails(Fails(at, 4), 0)   # XArray tries twice, and from the first again
+        with Settings(startup_timeout_ms=ms(0.2), accept_timeout_ms=ms(0.3)):
+            for at in sites("report_request"):
+                asking_fails(FailsOn(at), 1)
         assert not program.seen(), "the program was told"
+        for at in sites("report_request"):
+            asking_waits(program, at)
     for at in sites("rnic_readq_init"):
         for reply in ACCEPT, enhanced(REPLY, C, PEER | 4, OFFER_WRITE | 4):
             caller_fails(at, reply)
         with serving() as program:
-            for request in frame(REQUEST, C, 1, b"e"), enhanced(REQUEST, C, 1, 1, b"e"):
+            for request in GOOD_REQUESTS:
                 accepter_fails(program, at, request)

@@ -125,7 +125,7 @@ failslab_connection() {
 }
 
 # peer/failslab.py checks what the module sends then.
-scenario failslab_startup 60 "allocations of the startup fail: Terminate 5, or a reject (P2P-41)" \
+scenario failslab_startup 60 "allocations of the startup fail: Terminate 5, a reject, or it waits (P2P-41)" \
 	failslab
 failslab_startup() {
 	sites

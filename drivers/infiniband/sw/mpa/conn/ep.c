@@ -285,10 +285,10 @@ void rnic_ep_cut_qp(struct rnic_qp *qp)
 }
 
 /**
- * rnic_ep_cut_listener() - end the startups that still wait for a Request
- * @l:	listener, without its socket
+ * rnic_ep_cut_listener() - end the startups that rdma_cm does not know
+ * @l:	listener, without its socket, and @gone
  *
- * Does not wait. An evicted startup ends by itself.
+ * Does not wait. An evicted startup ends by itself. The peer gets an answer to its Request.
  *
  * Context: process.
  */
@@ -299,6 +299,8 @@ void rnic_ep_cut_listener(struct rnic_listener *l)
 	spin_lock_bh(&l->dev->cm.ep_lock);
 	list_for_each_entry(ep, &l->silent.eps, place.node[RNIC_CROWD_LISTENER])
 		cut_endpoint(ep, MPA_ON_CONSUMER_GONE);
+	list_for_each_entry(ep, &l->asked.eps, place.node[RNIC_CROWD_LISTENER])
+		rnic_conn_kick(&ep->conn);
 	spin_unlock_bh(&l->dev->cm.ep_lock);
 }
 

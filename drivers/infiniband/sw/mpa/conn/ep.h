@@ -21,7 +21,8 @@ struct rnic_qp;
 
 /**
  * struct rnic_ep_ops - consumer of an endpoint: iw_cm, or a program that lent the connection
- * @request:	a Request has arrived; 0, or -errno if the consumer cannot be asked
+ * @request:	a Request has arrived; 0, 1 if the consumer cannot be asked now, or -errno if it
+ *		cannot be asked at all
  * @started:	the startup is over: 0 or -errno
  * @closed:	the connection has ended
  * @over:	the endpoint has returned a lent connection; nothing follows. NULL for iw_cm
@@ -52,6 +53,7 @@ struct rnic_ep_ops {
  * @cm_id:	receives events, with a reference; NULL before and after
  * @listener:	a responder's, with a reference, until accepted or over
  * @id:		request id known to iw_cm until accepted or rejected, else 0
+ * @known:	rdma_cm has the Request; no lock
  * @of_qp:	entry in @conn.qp's list of startups, under the device's ep_lock
  * @own:	our offer
  * @req:	the Request sent or received
@@ -82,6 +84,7 @@ struct rnic_ep {
 	struct iw_cm_id *cm_id;
 	struct rnic_listener *listener;
 	u32 id;
+	bool known;
 	struct list_head of_qp;
 	struct mpa_offer own;
 	struct mpa_frame req;

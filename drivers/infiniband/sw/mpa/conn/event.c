@@ -71,7 +71,11 @@ static void set_private_data(struct rnic_ep *ep, const struct mpa_frame *f, stru
 /*
  * Report CONNECT_REQUEST of a published endpoint. @ep->peer_pd has at most 255 bytes.
  *
- * Return: 0; -EADDRNOTAVAIL if the address has moved; -errno of iw_cm.
+ * iw_cm has as many work entries for a listener as its backlog has places. An entry is free again
+ * when iw_cm's one worker begins to handle the event.
+ *
+ * Return: 0; 1 if iw_cm has no work entry or no memory now; -EADDRNOTAVAIL if the address has
+ * moved; -ENOTCONN if TCP is gone.
  */
 static int report_request(struct rnic_ep *ep)
 {
@@ -91,13 +95,11 @@ static int report_request(struct rnic_ep *ep)
 		ev.ord = convert_depth(ep->req.ord);
 	}
 	ret = rnic_sock_addrs(&ep->conn.s, &ev.local_addr, &ev.remote_addr);
-	if (!ret && !is_address_in_place(ep, &ev.local_addr))
-		return -EADDRNOTAVAIL;
-	if (!ret)
-		ret = cm_id->event_handler(cm_id, &ev);
 	if (ret)
-		rnic_stat_inc(ep->dev, RNIC_STAT_BACKLOG_OVERFLOW);
-	return ret;
+		return ret;
+	if (!is_address_in_place(ep, &ev.local_addr))
+		return -EADDRNOTAVAIL;
+	return cm_id->event_handler(cm_id, &ev) ? 1 : 0;
 }
 
 /* Set the socket's addresses, or without a socket those of the cm_id. */

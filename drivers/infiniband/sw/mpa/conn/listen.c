@@ -246,6 +246,7 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 		goto free_listener;
 	l->asked_of = rnic_room_find_user(dev);
 	rnic_crowd_init(&l->silent);
+	rnic_crowd_init(&l->asked);
 	/* Before a request can come */
 	rnic_rdmacm_count_requests(cm_id);
 	rnic_rdmacm_set_port(cm_id);
@@ -269,8 +270,7 @@ free_listener:
  * rnic_cm_destroy_listen() - ib_device_ops.iw_destroy_listen
  * @cm_id:	the listener's
  *
- * Ends the connections that iw_cm does not know yet. iw_cm may drop the event of a connection
- * that was reported just now; the startup deadline ends that one.
+ * Ends the connections that rdma_cm does not know yet, because iw_cm drops their events.
  *
  * Context: process.
  * Return: 0.
@@ -279,6 +279,7 @@ int rnic_cm_destroy_listen(struct iw_cm_id *cm_id)
 {
 	struct rnic_listener *l = cm_id->provider_data;
 
+	WRITE_ONCE(l->gone, true);
 	if (l->ls)
 		remove_listener(l);
 	rnic_ep_cut_listener(l);

@@ -24,8 +24,9 @@ struct rnic_lsock;
  * @share:	share of the user who pays while it listens, or NULL
  * @asked_of:	number of startups that wait for programs of its user: an element of that array in
  *		@dev->cm.room, under @dev->cm.ep_lock; NULL for root
+ * @gone:	it listens no more, and iw_cm drops the Requests that rdma_cm does not have; no lock
  * @silent:	its startups that wait for a Request, under @dev->cm.ep_lock
- * @asked:	number of startups that wait for the program, likewise
+ * @asked:	its startups that wait for the program, likewise
  */
 struct rnic_listener {
 	struct kref ref;
@@ -35,8 +36,9 @@ struct rnic_listener {
 	struct iw_cm_id *cm_id;
 	struct rnic_share *share;
 	u32 *asked_of;
+	bool gone;
 	struct rnic_crowd silent;
-	u32 asked;
+	struct rnic_crowd asked;
 };
 
 /* ib_device_ops.iw_create_listen, iw_destroy_listen */

@@ -191,8 +191,14 @@ static iw_cm_handler ask_rdma_cm;
 static int count_request(struct iw_cm_id *cm_id, struct iw_cm_event *ev)
 {
 	unsigned long id = (unsigned long)cm_id->provider_data;
+	struct rnic_dev *dev = rnic_dev(cm_id->device);
+	struct rnic_ep *ep = rnic_ep_find(dev, id);
 
-	atomic_inc(&rnic_dev(cm_id->device)->cm.asked);
+	if (ep) {
+		WRITE_ONCE(ep->known, true);
+		rnic_ep_put(ep);
+	}
+	atomic_inc(&dev->cm.asked);
 	cm_id->provider_data = (void *)(id | ASKED);
 	return READ_ONCE(ask_rdma_cm)(cm_id, ev);
 }

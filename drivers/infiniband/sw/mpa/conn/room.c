@@ -145,7 +145,6 @@ static void join_silent_crowds(struct rnic_ep *ep)
 /* Count a startup that begins (1) or ceases (-1) to wait for the program of @l. */
 static void count_asked(struct rnic_listener *l, int n)
 {
-	l->asked += n;
 	l->dev->cm.room.asked += n;
 	if (l->asked_of)
 		*l->asked_of += n;
@@ -178,7 +177,7 @@ static bool may_ask(const struct rnic_listener *l)
 
 	lockdep_assert_held(&l->dev->cm.ep_lock);
 	spare = count_free(l->dev, room->asked);
-	return l->asked < spare && (!l->asked_of || *l->asked_of / USER_SHARE < spare);
+	return l->asked.n < spare && (!l->asked_of || *l->asked_of / USER_SHARE < spare);
 }
 
 /**
@@ -322,6 +321,7 @@ int rnic_room_ask(struct rnic_ep *ep)
 	leave_room(ep);
 	if (may_ask(l)) {
 		ep->place.asked = l;
+		join_crowd(ep, RNIC_CROWD_LISTENER, &l->asked);
 		count_asked(l, 1);
 		ret = 0;
 	}

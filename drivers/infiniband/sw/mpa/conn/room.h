@@ -16,10 +16,11 @@ struct sockaddr_storage;
 struct work_struct;
 
 /**
- * enum rnic_crowd_kind - the crowds that a silent startup belongs to
+ * enum rnic_crowd_kind - the crowds that a startup belongs to; one that was asked, to the last only
  * @RNIC_CROWD_DEV: all of the device
  * @RNIC_CROWD_SOURCE: those from the same address, of IPv6 from the same /64
- * @RNIC_CROWD_LISTENER: those for the same listener, except rejected ones
+ * @RNIC_CROWD_LISTENER: the silent ones for the same listener, except rejected ones; or those that
+ *	wait for its program
  * @RNIC_CROWDS: how many
  */
 enum rnic_crowd_kind {

@@ -25,6 +25,9 @@
 #include "tcp/ulp.h"
 #include "wire/ddp.h"
 
+/* Time until iw_cm is asked again, because it tells nobody that it has a work entry again. */
+#define ASK_AGAIN_MS	10
+
 /* Actions. Each returns 0 or -errno. */
 
 static int do_request(struct rnic_ep *ep, int status)
@@ -43,18 +46,28 @@ static int do_retry(struct rnic_ep *ep, int status)
 	return rnic_sock_reconnect(&ep->conn.s, &ep->cm_id->m_remote_addr);
 }
 
+/* Get the place and the request id with which a listener's program can be asked. */
+static int prepare_to_ask(struct rnic_ep *ep)
+{
+	int ret = rnic_room_ask(ep);
+
+	/* The Request arrived before the eviction took effect. */
+	cmpxchg(&ep->cut, MPA_ON_EVICTED, MPA_ON_NOTHING);
+	return ret ? ret : rnic_ep_publish(ep);
+}
+
+/* Return: as for all actions; 1 to be tried again. */
 static int do_ask(struct rnic_ep *ep, int status)
 {
-	int ret;
+	int ret = ep->listener && !ep->id ? prepare_to_ask(ep) : 0;
 
-	if (!ep->listener)
-		return ep->ops->request(ep);
-	ret = rnic_room_ask(ep);
-	if (ret)
+	if (!ret)
+		ret = ep->ops->request(ep);
+	if (ret > 0 && time_after_eq(jiffies, ep->until))
+		ret = -EBUSY;
+	if (ret == -EBUSY)
 		rnic_stat_inc(ep->dev, RNIC_STAT_BACKLOG_OVERFLOW);
-	else
-		ret = rnic_ep_publish(ep);
-	return ret ? ret : ep->ops->request(ep);
+	return ret;
 }
 
 static int do_rtr(struct rnic_ep *ep, int status)
@@ -219,6 +232,7 @@ static void count_event(struct rnic_ep *ep, enum mpa_event event)
 		break;
 	case MPA_ON_TCP_UP:
 	case MPA_ON_REQUEST:
+	case MPA_ON_BUSY:
 	case MPA_ON_ACCEPT_RTR:
 		break;
 	default:
@@ -250,8 +264,6 @@ static void await_reply(struct rnic_ep *ep)
 
 static void await_consumer(struct rnic_ep *ep)
 {
-	/* The Request arrived before the eviction took effect. */
-	cmpxchg(&ep->cut, MPA_ON_EVICTED, MPA_ON_NOTHING);
 	rnic_conn_extend(&ep->conn, READ_ONCE(ep->dev->set.accept_timeout_ms), ep->until);
 }
 
@@ -325,6 +337,9 @@ static void enter_state(struct rnic_ep *ep, enum mpa_state state)
 	case MPA_WAIT_REPLY:
 		await_reply(ep);
 		break;
+	case MPA_ASK_AGAIN:
+		rnic_conn_arm(&ep->conn, ASK_AGAIN_MS);
+		break;
 	case MPA_WAIT_CONSUMER:
 		await_consumer(ep);
 		break;
@@ -353,7 +368,7 @@ static void enter_state(struct rnic_ep *ep, enum mpa_state state)
  * @status:	status for the consumer: 0 or -errno
  *
  * An action that fails becomes a local error, with code 5 if the row has a Terminate (P2P-41).
- * The actions of the rows for local errors do not fail.
+ * The actions of the rows for local errors do not fail. do_ask() may become MPA_ON_BUSY instead.
  *
  * Context: process.
  * Return: 0; -EINVAL if the state has no row for the event; the -errno of an action that
@@ -371,6 +386,8 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status)
 	if (ep->state < MPA_OPERATING)
 		ep->status = status;
 	ret = carry_out_actions(ep, step->actions, status);
+	if (ret > 0)
+		return rnic_startup(ep, MPA_ON_BUSY, 0);
 	if (ret) {
 		ep->fault = WIRE_MPA_LOCAL;
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);

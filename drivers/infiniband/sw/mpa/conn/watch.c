@@ -5,6 +5,7 @@
  */
 
 #include "conn/ep.h"
+#include "conn/listen.h"
 #include "core/dev.h"
 #include "qp/qp.h"
 #include "tcp/stream.h"
@@ -160,6 +161,29 @@ static enum mpa_event check_operation(struct rnic_ep *ep)
 	return MPA_ON_ENDED;
 }
 
+/* True if the listener is gone and iw_cm drops the Request, or was never asked. */
+static bool is_request_lost(const struct rnic_ep *ep)
+{
+	return ep->listener && READ_ONCE(ep->listener->gone) && !READ_ONCE(ep->known);
+}
+
+/* In MPA_ASK_AGAIN the deadline is the time to ask the consumer. */
+static enum mpa_event check_consumer(struct rnic_ep *ep, int *status)
+{
+	enum mpa_event early = rnic_startup_early(ep, status);
+
+	if (early)
+		return early;
+	*status = -ECONNABORTED;
+	if (is_request_lost(ep))
+		return MPA_ON_LOCAL_ERROR;
+	if (ep->state != MPA_ASK_AGAIN || !rnic_conn_expired(&ep->conn))
+		return MPA_ON_NOTHING;
+	/* So that rnic_conn_extend() sets a new one. */
+	rnic_conn_disarm(&ep->conn);
+	return MPA_ON_REQUEST;
+}
+
 static enum mpa_event find_event(struct rnic_ep *ep, int *status)
 {
 	switch (ep->state) {
@@ -168,8 +192,9 @@ static enum mpa_event find_event(struct rnic_ep *ep, int *status)
 	case MPA_WAIT_REPLY:
 	case MPA_WAIT_REQUEST:
 		return check_frame(ep, status);
+	case MPA_ASK_AGAIN:
 	case MPA_WAIT_CONSUMER:
-		return rnic_startup_early(ep, status);
+		return check_consumer(ep, status);
 	case MPA_WAIT_RTR:
 		return check_rtr(ep, status);
 	case MPA_OPERATING:
@@ -183,7 +208,8 @@ static enum mpa_event find_event(struct rnic_ep *ep, int *status)
 
 /*
  * Apply ep->cut and the deadline. rnic_linger_on() tests the deadline of MPA_LINGER, because
- * progress moves it. An eviction is applied after events of the socket.
+ * progress moves it. In MPA_ASK_AGAIN it means something else, and mpa_step() has no row for
+ * MPA_ON_TIME_OVER. An eviction is applied after events of the socket.
  *
  * Return: true if the endpoint was ended.
  */

@@ -58,6 +58,7 @@
 	RNIC_NAME(MPA_CONNECTING, "connecting")		\
 	RNIC_NAME(MPA_WAIT_REPLY, "wait_reply")		\
 	RNIC_NAME(MPA_WAIT_REQUEST, "wait_request")	\
+	RNIC_NAME(MPA_ASK_AGAIN, "ask_again")		\
 	RNIC_NAME(MPA_WAIT_CONSUMER, "wait_consumer")	\
 	RNIC_NAME(MPA_WAIT_RTR, "wait_rtr")		\
 	RNIC_NAME(MPA_OPERATING, "operating")		\
@@ -72,6 +73,7 @@
 	RNIC_NAME(MPA_ON_BYTES, "bytes")		\
 	RNIC_NAME(MPA_ON_BAD_FRAME, "bad_frame")	\
 	RNIC_NAME(MPA_ON_REQUEST, "request")		\
+	RNIC_NAME(MPA_ON_BUSY, "busy")			\
 	RNIC_NAME(MPA_ON_ACCEPTED, "accepted")		\
 	RNIC_NAME(MPA_ON_ACCEPTED_RTR, "accepted_rtr")	\
 	RNIC_NAME(MPA_ON_UNMATCHED, "unmatched")	\

@@ -7,9 +7,10 @@
  *	initiator  CONNECTING -> WAIT_REPLY ---------------------------\
  *							    OPERATING -> LINGER -> DONE
  *	responder  WAIT_REQUEST -> WAIT_CONSUMER ------> (WAIT_RTR) ---/
+ *			  \-> ASK_AGAIN -/
  *
  * A startup that fails goes to LINGER or DONE at once, but from WAIT_RTR through OPERATING.
- * WAIT_REPLY goes back to CONNECTING once.
+ * WAIT_REPLY goes back to CONNECTING once, and ASK_AGAIN to itself while time is left.
  */
 #ifndef _WIRE_MACHINE_H
 #define _WIRE_MACHINE_H
@@ -21,6 +22,7 @@
  * @MPA_CONNECTING:	TCP connects (initiator)
  * @MPA_WAIT_REPLY:	the Request was sent (initiator)
  * @MPA_WAIT_REQUEST:	waiting for a Request (responder)
+ * @MPA_ASK_AGAIN:	the consumer could not be asked yet (responder)
  * @MPA_WAIT_CONSUMER:	waiting for the consumer to accept or reject (responder)
  * @MPA_WAIT_RTR:	accepted, waiting for the RtR frame (responder)
  * @MPA_OPERATING:	Full Operation: the queue pair has the stream
@@ -32,6 +34,7 @@ enum mpa_state {
 	MPA_CONNECTING,
 	MPA_WAIT_REPLY,
 	MPA_WAIT_REQUEST,
+	MPA_ASK_AGAIN,
 	MPA_WAIT_CONSUMER,
 	MPA_WAIT_RTR,
 	MPA_OPERATING,
@@ -50,7 +53,8 @@ enum mpa_state {
  * @MPA_ON_CLOSED:	TCP ended otherwise while we waited for a frame or the consumer
  * @MPA_ON_BYTES:	the initiator sent bytes before our Reply (DUAL-07)
  * @MPA_ON_BAD_FRAME:	the bytes are not the expected frame, or it cannot be used
- * @MPA_ON_REQUEST:	a valid Request arrived
+ * @MPA_ON_REQUEST:	a valid Request arrived, or it is time to ask the consumer again
+ * @MPA_ON_BUSY:	the consumer cannot be asked now
  * @MPA_ON_ACCEPTED:	an accepting Reply arrived, and its parameters match ours
  * @MPA_ON_ACCEPTED_RTR: the same, and the peer waits for our RtR frame
  * @MPA_ON_UNMATCHED:	an accepting Reply arrived with other parameters (codes 6, 7)
@@ -59,8 +63,8 @@ enum mpa_state {
  * @MPA_ON_ACCEPT_RTR:	the same, and the peer will send an RtR frame
  * @MPA_ON_REJECT:	the consumer rejects
  * @MPA_ON_RTR:		a valid RtR frame arrived
- * @MPA_ON_LOCAL_ERROR:	an action failed, or the consumer accepted with parameters that
- *			cannot be met
+ * @MPA_ON_LOCAL_ERROR:	an action failed, the consumer accepted with parameters that cannot be
+ *			met, or its listener is gone
  * @MPA_ON_TIME_OVER:	the deadline passed
  * @MPA_ON_CONSUMER_GONE: the consumer gave the startup up
  * @MPA_ON_DEVICE_GONE:	the device is removed
@@ -78,6 +82,7 @@ enum mpa_event {
 	MPA_ON_BYTES,
 	MPA_ON_BAD_FRAME,
 	MPA_ON_REQUEST,
+	MPA_ON_BUSY,
 	MPA_ON_ACCEPTED,
 	MPA_ON_ACCEPTED_RTR,
 	MPA_ON_UNMATCHED,
@@ -117,8 +122,8 @@ enum mpa_event {
  * @MPA_ACTIONS:	number of actions
  *
  * If an action fails, those behind it are not carried out, and MPA_ON_LOCAL_ERROR happens in the
- * same state. Actions after the attach do not fail, because the queue pair ends the connection
- * instead.
+ * same state; or MPA_ON_BUSY, if MPA_DO_ASK is to be tried again. Actions after the attach do not
+ * fail, because the queue pair ends the connection instead.
  */
 enum mpa_action {
 	MPA_DO_REQUEST,
