@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <sys/wait.h>
 #include <rdma/siw-abi.h>
 
 #include "probe.h"
@@ -15,29 +17,48 @@
 #define MAGIC		0x7269676e5f717321ull
 #define ENTRIES		64
 #define ROUNDS		20
+#define MAPPINGS	32
+
+struct mapping {
+	char *start, *end;
+};
+
+/* Finds what this process has mapped of the device. Return: how many mappings there are. */
+static int find_mappings(struct mapping *found, int most)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	int n = 0;
+
+	check(maps, "/proc/self/maps: %m");
+	while (n < most && fgets(line, sizeof(line), maps)) {
+		unsigned long start, end;
+
+		if (!strstr(line, "/uverbs") || sscanf(line, "%lx-%lx", &start, &end) != 2)
+			continue;
+		found[n++] = (struct mapping){ (char *)start, (char *)end };
+	}
+	fclose(maps);
+	check(n < most, "too many mappings");
+	return n;
+}
 
 /* The ring is the mapping whose first entry is the request, or receive, just posted. */
 static void *find_ring(void)
 {
-	FILE *maps = fopen("/proc/self/maps", "r");
-	unsigned long start, end;
-	void *ring = NULL;
-	char line[512];
+	struct mapping maps[MAPPINGS];
+	int n = find_mappings(maps, MAPPINGS);
 
-	check(maps, "/proc/self/maps: %m");
-	while (fgets(line, sizeof(line), maps)) {
-		struct siw_sqe *at;
+	while (n--) {
+		struct siw_sqe *at = (struct siw_sqe *)maps[n].start;
 
-		if (!strstr(line, "/uverbs") || sscanf(line, "%lx-%lx", &start, &end) != 2)
-			continue;
-		at = (struct siw_sqe *)start;
 		/* A ring of completions is larger. */
-		if (end - start <= ENTRIES * sizeof(*at) + PAGE && at->id == MAGIC)
-			ring = at;
+		if (maps[n].end - maps[n].start <= (long)(ENTRIES * sizeof(*at) + PAGE) &&
+		    at->id == MAGIC)
+			return at;
 	}
-	fclose(maps);
-	check(ring, "the ring is not mapped");
-	return ring;
+	check(false, "the ring is not mapped");
+	return NULL;
 }
 
 static struct siw_sqe *open_ring(struct pair *p)
@@ -252,9 +273,50 @@ static void scribbled(void)
 	}
 }
 
+/* After a word from the parent, writes to all rings that the parent has had. */
+static void write_to_rings(int word)
+{
+	struct mapping maps[MAPPINGS];
+	int n = find_mappings(maps, MAPPINGS);
+	struct siw_sqe *ring = find_ring();
+	char c;
+
+	check(read(word, &c, 1) == 1, "the parent is gone");
+	check(ring->id == MAGIC, "the ring has changed");
+	printf("%d mappings\n", n);
+	check(n >= 4, "not the rings of two queue pairs and two queues of completions");
+	while (n--)
+		memset(maps[n].start, 0xff, maps[n].end - maps[n].start);
+	exit(0);
+}
+
+/* A child still has the rings of queue pairs that are gone. The memory is nobody else's. */
+static void kept(void)
+{
+	struct pair old, new;
+	int word[2], status;
+	pid_t child;
+
+	open_ring(&old);
+	check(!pipe(word), "pipe: %m");
+	child = fork();
+	check(child >= 0, "fork: %m");
+	if (!child)
+		write_to_rings(word[0]);
+	pair_free(&old);
+	open_ring(&new);
+	check(write(word[1], "", 1) == 1, "write: %m");
+	check(waitpid(child, &status, 0) == child && !status, "the child: status %#x", status);
+	ring_doorbell(&new);
+	wc_expect(&new.a, 1, IBV_WC_SUCCESS);
+	wc_expect(&new.b, 2, IBV_WC_SUCCESS);
+	pair_free(&new);
+}
+
 const struct test ring_tests[] = {
 	{ "nonsense", nonsense },
 	{ "bad_receives", bad_receives },
 	{ "scribbled", scribbled },
+	{ "kept", kept },
 	{ NULL, NULL },
 };

@@ -94,6 +94,18 @@ run_qperf() {
 	[ "$STATUS" = 0 ] || fail "client: exit status $STATUS"
 }
 
+# A wake-up that is lost at either end stops it.
+scenario events_long 60 "programs sleep on events through 3000 Sends and Reads of 64 KiB"
+events_long() {
+	local sends
+	perf ib_read_bw -e -n 3000 -s 65536
+	sends=$(hw_counter mpa0 tx_send)
+	new_port
+	serve server b qperf -lp "$PORT"
+	run_qperf -m 65536 -n 3000 rc_bw
+	[ $(($(hw_counter mpa0 tx_send) - sends)) -ge 3000 ] || fail "qperf sent less"
+}
+
 # poll_writes SIZE SECONDS: leaves the number of messages in $SENT
 poll_writes() {
 	local before

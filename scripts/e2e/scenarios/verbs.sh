@@ -91,6 +91,8 @@ ring_receives() {
 	rping_pair b a "$B4" 1000
 }
 
+scenario ring_kept 60 "a process has rings mapped whose queue pair is gone" debug -- verbs kept
+
 scenario ring_scribbled 60 "a send ring that changes while it is read"
 ring_scribbled() {
 	rnr_waits 0 scribbled
