@@ -162,6 +162,20 @@ run_versions() {
 	finish versions "$OUT/versions"
 }
 
+# include/compat tries what a kernel has, because distributions take changes into older versions.
+run_kernel_versions() {
+	step "no code for a version of the kernel"
+	files 'drivers/*' 'include/*' 'kunit/*' |
+		xargs grep -nE 'LINUX_VERSION_CODE|KERNEL_VERSION\(|RHEL_RELEASE' > "$OUT/kernel-versions"
+	finish "versions of the kernel" "$OUT/kernel-versions"
+}
+
+run_matrix() {
+	step "the table of kernels"
+	scripts/matrix.sh --check > "$OUT/matrix" 2>&1
+	finish "table of kernels" "$OUT/matrix"
+}
+
 # links FILE: the document's links to files that are not in the tree
 links() {
 	local target
@@ -229,6 +243,8 @@ run_rooms
 run_marked
 run_requirements
 run_versions
+run_kernel_versions
+run_matrix
 run_documents
 run_sysfs
 echo

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # matrix.sh [RESULTS...]: takes the results that runs of check.sh left (build/*/results, or
 # those named) into Documentation/kernels.results, and writes the table of kernels in README.rst
-# from that, between two marks.
+# from that, between two marks. With /dev/null for RESULTS it only writes the table anew.
+#
+# matrix.sh --check     fails if the table is not what Documentation/kernels.results gives
 #
 # A line of either is "DATE RELEASE WHAT PASSED FAILED EXTENT". WHAT is built, kunit or
 # scenarios. EXTENT is whole for all that can run on that kernel, else part. Lines of one run
@@ -120,6 +122,22 @@ table() {
 		}'
 }
 
+# with_table TEXT: prints README with that table
+with_table() {
+	TEXT=$1 awk -v begin="$BEGIN" -v end="$END" '
+		$0 == end { inside = 0 }
+		!inside { print }
+		$0 == begin { inside = 1; print "\n" ENVIRON["TEXT"] "\n" }' "$README"
+}
+
+if [ "$(grep -cxF -e "$BEGIN" -e "$END" "$README")" != 2 ]; then
+	die "$README must have the lines \"$BEGIN\" and \"$END\" once each: the table goes between"
+fi
+if [ "${1:-}" = --check ]; then
+	with_table "$(chosen < "$STORE" | table)" | diff "$README" - ||
+		die "${README##*/} has another table than ${STORE##*/} gives: scripts/matrix.sh /dev/null"
+	exit
+fi
 files=("$@")
 if [ $# = 0 ]; then
 	mapfile -t files < <(find "$BUILD" -mindepth 2 -maxdepth 2 -name results | sort)
@@ -129,13 +147,7 @@ fi
 [ ! -e "$STORE" ] || files+=("$STORE")
 lines=$(added_up "${files[@]}" | chosen)
 text=$(table <<< "$lines")
-if [ "$(grep -cxF -e "$BEGIN" -e "$END" "$README")" != 2 ]; then
-	die "$README must have the lines \"$BEGIN\" and \"$END\" once each: the table goes between"
-fi
-TEXT=$text awk -v begin="$BEGIN" -v end="$END" '
-	$0 == end { inside = 0 }
-	!inside { print }
-	$0 == begin { inside = 1; print "\n" ENVIRON["TEXT"] "\n" }' "$README" > "$README.new"
+with_table "$text" > "$README.new"
 mv "$README.new" "$README"
 echo "$lines" > "$STORE"
 echo "$text"
