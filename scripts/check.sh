@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # check.sh             the engine's tests in user space, its fuzzers, lint, the engine's
 #                      tests in a kernel, and the scenarios between two hosts that are not
-#                      slow, in guests with the stock kernel
+#                      slow, in guests with the stock kernel; builds for other kernels whose
+#                      headers are installed
 # check.sh all         the same with slow scenarios, some of them by turns; the suites and
 #                      parts of the scenarios on newer kernels (vm/package.sh), or, with
 #                      each second commit, on the debug kernel (vm/kernel.sh), where a
@@ -81,6 +82,27 @@ other_kernels() {
 	hint="${OUT#"$TOP/"}/kernels.tap; again: make kernels RELEASES=\"...\""
 	record_builds "$OUT/kernels.tap"
 	count "building for other kernels" "$OUT/kernels.tap" $status
+}
+
+# build_installed RELEASE: builds the module for a kernel whose headers are installed
+build_installed() {
+	local good=0 bad=1 why='it failed, or the compiler warned' hint="${OUT#"$TOP/"}/built-$1"
+	if GUEST_RELEASE=$1 "$TOP/scripts/module.sh" 2>&1 > /dev/null | tee "$OUT/built-$1" >&2 &&
+		! grep -q 'warning:' "$OUT/built-$1"; then
+		good=1 bad=0 why=''
+	fi
+	echo "$(date +%F) $1 built $good $bad whole" >> "$OUT/results"
+	note "building for $1" $good $bad "$why"
+}
+
+# Builds the module for the other kernels that this machine may run.
+build_all_installed() {
+	local dir release
+	for dir in /lib/modules/*/build/; do
+		release=$(basename "$(dirname "$dir")")
+		[ -e "$dir/Makefile" ] && [ "$release" != "$(guest_release)" ] || continue
+		! dpkg --compare-versions "${release%%[-+]*}" ge 6.1 || build_installed "$release"
+	done
 }
 
 # Runs a scenario from a tree whose folder has a blank in its name. make then goes on in a copy
@@ -460,6 +482,7 @@ check | all)
 	unit_tests
 	fuzzing
 	lint
+	build_all_installed
 	if [ "$what" = all ]; then
 		other_kernels ends
 		wait_for_room
