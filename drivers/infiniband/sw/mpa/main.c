@@ -3,6 +3,7 @@
  * Start and end of the module.
  */
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/stringify.h>
 
 #include "core/wq.h"
@@ -41,6 +42,11 @@ static void __exit rnic_exit(void)
 {
 	rnic_link_exit();
 	rnic_dev_remove_all();
+	/*
+	 * The task that gave the last answer to a request of a dead device may have been preempted
+	 * on its way out of our code (rnic_rdmacm_find_answered()), and iw_cm does not hold us.
+	 */
+	synchronize_rcu_tasks();
 	rnic_lend_exit();
 	rnic_wq_exit();
 	rnic_chunk_exit();
