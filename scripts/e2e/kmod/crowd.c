@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * More callers at a time than the listener of a kernel consumer has work entries in iw_cm, while
- * the consumer takes its time with each. Nobody is refused. If the listener goes away, those who
- * wait learn of it at once.
+ * the consumer takes its time with each. All are answered in their order. If the listener goes
+ * away, those that wait learn of it, and not only when the time of the consumer is over.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -11,7 +11,7 @@
 
 #define CALLERS		6
 #define BACKLOG		1
-#define NAP_MS		300
+#define NAP_MS		(300 * slow)
 
 /* From the listener, one handler at a time */
 struct crowd {
@@ -76,12 +76,22 @@ static void hang_up(struct crowd *crowd)
 		end_free(&crowd->b[i]);
 }
 
+static __be16 port_of(const struct sockaddr_storage *address)
+{
+	return ((const struct sockaddr_in *)address)->sin_port;
+}
+
+/* In the order of the calls */
 static int expect_answers(struct crowd *crowd)
 {
 	int i, ret = 0;
 
 	for (i = 0; i < CALLERS && !ret; i++)
 		ret = end_expect(&crowd->a[i], RDMA_CM_EVENT_ESTABLISHED);
+	for (i = 0; i < CALLERS && !ret; i++)
+		if (port_of(&crowd->a[i].id->route.addr.src_addr) !=
+		    port_of(&crowd->b[i].id->route.addr.dst_addr))
+			ret = complain("answer %d was not for caller %d", i, i);
 	return ret;
 }
 

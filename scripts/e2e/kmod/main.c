@@ -121,6 +121,9 @@ int end_answer(struct end *b, struct rdma_cm_id *id)
 	if (ret) {
 		if (id->qp)
 			rdma_destroy_qp(id);
+		if (b->cq)
+			ib_destroy_cq(b->cq);
+		b->cq = NULL;
 		b->id = NULL;
 	}
 	return ret;

@@ -160,7 +160,7 @@ limits_objects() { memprobe limits; }
 
 # 4 GiB, so without CRC
 scenario limits_message 270 "a message of the length that the port reports, and a longer one" slow full
-limits_message() { CRC=off memprobe message; }
+limits_message() { memprobe message crc off; }
 
 # --- shares of users (core/limits.c) ---
 

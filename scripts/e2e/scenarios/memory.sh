@@ -28,8 +28,8 @@ nothing_refused() {
 	done
 }
 
-# memprobe TEST: a kernel consumer (kmod/) tests itself, over a device on an interface of
-# the initial namespace.
+# memprobe TEST [SETTING VALUE]: a kernel consumer (kmod/) tests itself, over a device on an
+# interface of the initial namespace.
 memprobe() {
 	dirty
 	topo_down
@@ -39,7 +39,7 @@ memprobe() {
 	ip addr add "$MEMPROBE_ADDRESS/24" dev memprobe0
 	ip link set memprobe0 up
 	rdma link add mpa0 type "$TYPE" netdev memprobe0
-	[ -z "${CRC:-}" ] || echo "$CRC" >/sys/class/infiniband/mpa0/mpa/crc
+	[ $# = 1 ] || echo "$3" >"/sys/class/infiniband/mpa0/mpa/$2"
 	insert "$KMOD/memprobe.ko" address="$MEMPROBE_ADDRESS" test="$1" slow="$SLOW" || {
 		dmesg | grep 'memprobe: ' >"$WORK/memprobe.log"
 		fail "memprobe: $1"

@@ -286,9 +286,10 @@ void rnic_ep_cut_qp(struct rnic_qp *qp)
 
 /**
  * rnic_ep_cut_listener() - end the startups that rdma_cm does not know
- * @l:	listener, without its socket, and @gone
+ * @l:	listener, without its socket
  *
- * Does not wait. An evicted startup ends by itself. The peer gets an answer to its Request.
+ * Does not wait. An evicted startup ends by itself, or is refused in rnic_room_ask(). A peer whose
+ * Request has arrived gets an answer.
  *
  * Context: process.
  */
@@ -297,6 +298,7 @@ void rnic_ep_cut_listener(struct rnic_listener *l)
 	struct rnic_ep *ep;
 
 	spin_lock_bh(&l->dev->cm.ep_lock);
+	WRITE_ONCE(l->gone, true);
 	list_for_each_entry(ep, &l->silent.eps, place.node[RNIC_CROWD_LISTENER])
 		cut_endpoint(ep, MPA_ON_CONSUMER_GONE);
 	list_for_each_entry(ep, &l->asked.eps, place.node[RNIC_CROWD_LISTENER])

@@ -66,6 +66,7 @@ struct rnic_ep_ops {
  *		Operation; goes with @frame
  * @pd:		our Private Data
  * @pd_len:	bytes of it
+ * @answer_by:	in jiffies, when the consumer must have answered
  * @until:	in jiffies, latest end of the startup, later of lingering
  */
 struct rnic_ep {
@@ -96,6 +97,7 @@ struct rnic_ep {
 	const u8 *peer_pd;
 	void *pd;
 	u16 pd_len;
+	unsigned long answer_by;
 	unsigned long until;
 };
 

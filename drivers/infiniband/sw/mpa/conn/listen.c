@@ -247,6 +247,7 @@ int rnic_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	l->asked_of = rnic_room_find_user(dev);
 	rnic_crowd_init(&l->silent);
 	rnic_crowd_init(&l->asked);
+	rnic_crowd_init(&l->turns);
 	/* Before a request can come */
 	rnic_rdmacm_count_requests(cm_id);
 	rnic_rdmacm_set_port(cm_id);
@@ -279,7 +280,6 @@ int rnic_cm_destroy_listen(struct iw_cm_id *cm_id)
 {
 	struct rnic_listener *l = cm_id->provider_data;
 
-	WRITE_ONCE(l->gone, true);
 	if (l->ls)
 		remove_listener(l);
 	rnic_ep_cut_listener(l);

@@ -24,9 +24,11 @@ struct rnic_lsock;
  * @share:	share of the user who pays while it listens, or NULL
  * @asked_of:	number of startups that wait for programs of its user: an element of that array in
  *		@dev->cm.room, under @dev->cm.ep_lock; NULL for root
- * @gone:	it listens no more, and iw_cm drops the Requests that rdma_cm does not have; no lock
+ * @gone:	it listens no more, and iw_cm drops the Requests that rdma_cm does not have; written
+ *		under @dev->cm.ep_lock
  * @silent:	its startups that wait for a Request, under @dev->cm.ep_lock
  * @asked:	its startups that wait for the program, likewise
+ * @turns:	of these, those whose Request iw_cm does not have yet
  */
 struct rnic_listener {
 	struct kref ref;
@@ -39,6 +41,7 @@ struct rnic_listener {
 	bool gone;
 	struct rnic_crowd silent;
 	struct rnic_crowd asked;
+	struct rnic_crowd turns;
 };
 
 /* ib_device_ops.iw_create_listen, iw_destroy_listen */

@@ -150,6 +150,40 @@ static void count_asked(struct rnic_listener *l, int n)
 		*l->asked_of += n;
 }
 
+static struct rnic_ep *find_oldest(struct rnic_crowd *crowd, enum rnic_crowd_kind kind)
+{
+	return list_first_entry(&crowd->eps, struct rnic_ep, place.node[kind]);
+}
+
+static void leave_crowd(struct rnic_ep *ep, enum rnic_crowd_kind kind)
+{
+	struct rnic_place *place = &ep->place;
+
+	if (!place->crowd[kind])
+		return;
+	list_del(&place->node[kind]);
+	place->crowd[kind]->n--;
+	place->crowd[kind] = NULL;
+}
+
+static bool has_turn(const struct rnic_ep *ep)
+{
+	const struct rnic_crowd *turns = ep->place.crowd[RNIC_CROWD_TURN];
+
+	return turns && list_is_first(&ep->place.node[RNIC_CROWD_TURN], &turns->eps);
+}
+
+/* If it is the turn of @ep, wake the next one. That has its base reference. */
+static void end_turn(struct rnic_ep *ep)
+{
+	struct rnic_crowd *turns = ep->place.crowd[RNIC_CROWD_TURN];
+	bool had = has_turn(ep);
+
+	leave_crowd(ep, RNIC_CROWD_TURN);
+	if (had && turns->n)
+		rnic_conn_kick(&find_oldest(turns, RNIC_CROWD_TURN)->conn);
+}
+
 /* Return: true if it had a place. */
 static bool leave_room(struct rnic_ep *ep)
 {
@@ -157,13 +191,9 @@ static bool leave_room(struct rnic_ep *ep)
 	bool had = place->crowd[RNIC_CROWD_DEV] || place->asked;
 	int i;
 
-	for (i = 0; i < RNIC_CROWDS; i++) {
-		if (!place->crowd[i])
-			continue;
-		list_del(&place->node[i]);
-		place->crowd[i]->n--;
-		place->crowd[i] = NULL;
-	}
+	end_turn(ep);
+	for (i = 0; i < RNIC_CROWDS; i++)
+		leave_crowd(ep, i);
 	if (place->asked)
 		count_asked(place->asked, -1);
 	place->asked = NULL;
@@ -195,11 +225,6 @@ bool rnic_room_may_ask(const struct rnic_listener *l)
 	may = may_ask(l);
 	spin_unlock_bh(&l->dev->cm.ep_lock);
 	return may;
-}
-
-static struct rnic_ep *find_oldest(struct rnic_crowd *crowd, enum rnic_crowd_kind kind)
-{
-	return list_first_entry(&crowd->eps, struct rnic_ep, place.node[kind]);
 }
 
 /*
@@ -310,24 +335,62 @@ void rnic_room_enter(struct rnic_ep *ep, const struct sockaddr_storage *remote)
  * @ep:	endpoint with @listener, which stays until rnic_room_leave(); @lock held
  *
  * Context: process.
- * Return: 0, or -EBUSY if too many wait for that program.
+ * Return: 0; -EBUSY if too many wait for that program; -ECONNABORTED if the listener is gone.
  */
 int rnic_room_ask(struct rnic_ep *ep)
 {
 	struct rnic_listener *l = ep->listener;
-	int ret = -EBUSY;
+	int ret;
 
 	spin_lock_bh(&ep->dev->cm.ep_lock);
 	leave_room(ep);
-	if (may_ask(l)) {
+	/* After rnic_ep_cut_listener() nobody would end it. */
+	if (l->gone)
+		ret = -ECONNABORTED;
+	else
+		ret = may_ask(l) ? 0 : -EBUSY;
+	if (!ret) {
 		ep->place.asked = l;
 		join_crowd(ep, RNIC_CROWD_LISTENER, &l->asked);
+		join_crowd(ep, RNIC_CROWD_TURN, &l->turns);
 		count_asked(l, 1);
-		ret = 0;
 	}
 	spin_unlock_bh(&ep->dev->cm.ep_lock);
 	offer_room();
 	return ret;
+}
+
+/**
+ * rnic_room_has_turn() - test whether iw_cm may be asked now
+ * @ep:	endpoint after rnic_room_ask(), @lock held
+ *
+ * iw_cm gets the Requests for a listener in the order in which they arrived. If it is not the turn
+ * of @ep, its work is queued when it is.
+ *
+ * Context: process.
+ * Return: true if it is the turn of @ep.
+ */
+bool rnic_room_has_turn(struct rnic_ep *ep)
+{
+	bool ret;
+
+	spin_lock_bh(&ep->dev->cm.ep_lock);
+	ret = has_turn(ep);
+	spin_unlock_bh(&ep->dev->cm.ep_lock);
+	return ret;
+}
+
+/**
+ * rnic_room_end_turn() - let the next startup ask, because iw_cm has this one's Request
+ * @ep:	endpoint whose turn it is, @lock held
+ *
+ * Context: process.
+ */
+void rnic_room_end_turn(struct rnic_ep *ep)
+{
+	spin_lock_bh(&ep->dev->cm.ep_lock);
+	end_turn(ep);
+	spin_unlock_bh(&ep->dev->cm.ep_lock);
 }
 
 /**

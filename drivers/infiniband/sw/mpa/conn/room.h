@@ -16,17 +16,19 @@ struct sockaddr_storage;
 struct work_struct;
 
 /**
- * enum rnic_crowd_kind - the crowds that a startup belongs to; one that was asked, to the last only
- * @RNIC_CROWD_DEV: all of the device
+ * enum rnic_crowd_kind - the crowds that a startup belongs to
+ * @RNIC_CROWD_DEV: all silent ones of the device
  * @RNIC_CROWD_SOURCE: those from the same address, of IPv6 from the same /64
  * @RNIC_CROWD_LISTENER: the silent ones for the same listener, except rejected ones; or those that
  *	wait for its program
+ * @RNIC_CROWD_TURN: of the latter those whose Request iw_cm does not have yet, in their order
  * @RNIC_CROWDS: how many
  */
 enum rnic_crowd_kind {
 	RNIC_CROWD_DEV,
 	RNIC_CROWD_SOURCE,
 	RNIC_CROWD_LISTENER,
+	RNIC_CROWD_TURN,
 	RNIC_CROWDS
 };
 
@@ -55,6 +57,8 @@ bool rnic_room_may_ask(const struct rnic_listener *l);
 long rnic_room_make(struct rnic_listener *l, const struct sockaddr_storage *remote);
 void rnic_room_enter(struct rnic_ep *ep, const struct sockaddr_storage *remote);
 int rnic_room_ask(struct rnic_ep *ep);
+bool rnic_room_has_turn(struct rnic_ep *ep);
+void rnic_room_end_turn(struct rnic_ep *ep);
 void rnic_room_rejected(struct rnic_ep *ep);
 void rnic_room_leave(struct rnic_ep *ep);
 

@@ -25,7 +25,7 @@
 #include "tcp/ulp.h"
 #include "wire/ddp.h"
 
-/* Time until iw_cm is asked again, because it tells nobody that it has a work entry again. */
+/* Time until iw_cm is asked again, because it tells nobody that it has a free work entry. */
 #define ASK_AGAIN_MS	10
 
 /* Actions. Each returns 0 or -errno. */
@@ -46,6 +46,16 @@ static int do_retry(struct rnic_ep *ep, int status)
 	return rnic_sock_reconnect(&ep->conn.s, &ep->cm_id->m_remote_addr);
 }
 
+/* The time of the consumer begins when the Request arrives. */
+static void set_answer_time(struct rnic_ep *ep)
+{
+	u32 ms = READ_ONCE(ep->dev->set.accept_timeout_ms);
+
+	ep->answer_by = jiffies + msecs_to_jiffies(ms);
+	if (time_after(ep->answer_by, ep->until))
+		ep->answer_by = ep->until;
+}
+
 /* Get the place and the request id with which a listener's program can be asked. */
 static int prepare_to_ask(struct rnic_ep *ep)
 {
@@ -57,17 +67,28 @@ static int prepare_to_ask(struct rnic_ep *ep)
 }
 
 /* Return: as for all actions; 1 to be tried again. */
-static int do_ask(struct rnic_ep *ep, int status)
+static int ask_listener(struct rnic_ep *ep)
 {
-	int ret = ep->listener && !ep->id ? prepare_to_ask(ep) : 0;
+	int ret = 0;
 
-	if (!ret)
-		ret = ep->ops->request(ep);
-	if (ret > 0 && time_after_eq(jiffies, ep->until))
+	if (!ep->id)
+		ret = prepare_to_ask(ep);
+	else if (time_after_eq(jiffies, ep->answer_by))
 		ret = -EBUSY;
+	if (!ret)
+		ret = rnic_room_has_turn(ep) ? ep->ops->request(ep) : 1;
+	if (!ret)
+		rnic_room_end_turn(ep);
 	if (ret == -EBUSY)
 		rnic_stat_inc(ep->dev, RNIC_STAT_BACKLOG_OVERFLOW);
 	return ret;
+}
+
+static int do_ask(struct rnic_ep *ep, int status)
+{
+	if (ep->state == MPA_WAIT_REQUEST)
+		set_answer_time(ep);
+	return ep->listener ? ask_listener(ep) : ep->ops->request(ep);
 }
 
 static int do_rtr(struct rnic_ep *ep, int status)
@@ -262,9 +283,18 @@ static void await_reply(struct rnic_ep *ep)
 	rnic_conn_extend(&ep->conn, U32_MAX, ep->until);
 }
 
+/* Only the first of those that wait asks again; its end wakes the next one. */
+static void await_turn(struct rnic_ep *ep)
+{
+	if (rnic_room_has_turn(ep))
+		rnic_conn_arm(&ep->conn, ASK_AGAIN_MS);
+	else
+		rnic_conn_extend(&ep->conn, U32_MAX, ep->answer_by);
+}
+
 static void await_consumer(struct rnic_ep *ep)
 {
-	rnic_conn_extend(&ep->conn, READ_ONCE(ep->dev->set.accept_timeout_ms), ep->until);
+	rnic_conn_extend(&ep->conn, U32_MAX, ep->answer_by);
 }
 
 /*
@@ -338,7 +368,7 @@ static void enter_state(struct rnic_ep *ep, enum mpa_state state)
 		await_reply(ep);
 		break;
 	case MPA_ASK_AGAIN:
-		rnic_conn_arm(&ep->conn, ASK_AGAIN_MS);
+		await_turn(ep);
 		break;
 	case MPA_WAIT_CONSUMER:
 		await_consumer(ep);

@@ -167,7 +167,7 @@ static bool is_request_lost(const struct rnic_ep *ep)
 	return ep->listener && READ_ONCE(ep->listener->gone) && !READ_ONCE(ep->known);
 }
 
-/* In MPA_ASK_AGAIN the deadline is the time to ask the consumer. */
+/* In MPA_ASK_AGAIN the deadline is a time to ask the consumer, which fails if it is too late. */
 static enum mpa_event check_consumer(struct rnic_ep *ep, int *status)
 {
 	enum mpa_event early = rnic_startup_early(ep, status);
@@ -177,7 +177,9 @@ static enum mpa_event check_consumer(struct rnic_ep *ep, int *status)
 	*status = -ECONNABORTED;
 	if (is_request_lost(ep))
 		return MPA_ON_LOCAL_ERROR;
-	if (ep->state != MPA_ASK_AGAIN || !rnic_conn_expired(&ep->conn))
+	if (ep->state != MPA_ASK_AGAIN)
+		return MPA_ON_NOTHING;
+	if (!rnic_conn_expired(&ep->conn) && !rnic_room_has_turn(ep))
 		return MPA_ON_NOTHING;
 	/* So that rnic_conn_extend() sets a new one. */
 	rnic_conn_disarm(&ep->conn);
