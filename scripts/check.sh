@@ -100,7 +100,7 @@ build_all_installed() {
 	local dir release
 	for dir in /lib/modules/*/build/; do
 		release=$(basename "$(dirname "$dir")")
-		[ -e "$dir/Makefile" ] && [ "$release" != "$(guest_release)" ] || continue
+		[[ -e $dir/Makefile && $release != "$(guest_release)" ]] || continue
 		! dpkg --compare-versions "${release%%[-+]*}" ge 6.1 || build_installed "$release"
 	done
 }
