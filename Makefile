@@ -131,7 +131,7 @@ help:
 	@echo 'make uninstall  take it away from there'
 	@echo 'make deb       Debian packages of the module (DKMS) and its unit, in build/deb'
 	@echo 'make dist      the archive of the source for packages of other distributions, in build/dist'
-	@echo 'make package-check  the packages: contents, builds, a machine that reboots'
+	@echo 'make package-check  the packages: contents, builds, a machine that reboots (SUITE=trixie: Debian 13)'
 	@echo 'make demo      RDMA programs between two hosts in a small VM, as a table'
 	@echo 'make check     unit tests, fuzzers, lint, KUnit, scenarios (KERNELS=all: all of them, on 6.1, 6.12, 7.3)'
 	@echo 'make check-all  the same, other kernels by turns, other builds (an hour)'

@@ -81,9 +81,11 @@ older_gone() {
 	[ -z "$other" ] || fail "there is $other"
 }
 
-# As Debian's machines run it. Its other test would compile for minutes under emulation.
+# As Debian's machines run it, but that this machine is the test's own: since Debian 13 autopkgtest
+# asks for a virtual machine. Its other test would compile for minutes under emulation.
 autopkgtest_unit() {
-	autopkgtest --no-built-binaries --test-name=unit.sh /usr/local/src/rdma-mpa/ -- null
+	autopkgtest --no-built-binaries --ignore-restrictions=isolation-machine \
+		--test-name=unit.sh /usr/local/src/rdma-mpa/ -- null
 }
 
 device_made() {

@@ -3,25 +3,19 @@
 # image.sh OLDER NEWER: makes build/package/machine: the disk of a Debian machine (image) that has
 # the packages of the folder OLDER, upgraded to those of NEWER, and runs guest.sh when it boots, its
 # kernel (vmlinuz) and its initramfs (initrd). Needs root: the machine is installed in a folder, by
-# chroot.
+# chroot. SUITE is its release of Debian, as trixie; by default it is this machine's.
 #
-# The parts of Debian are fetched with apt from this machine's own sources (350 MB, three
-# minutes) and kept in build/package/base-NAME.
+# The parts of Debian are fetched from the mirrors that apt uses here (350 MB, three minutes) and
+# kept in build/package/base-NAME.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 OUT=$BUILD/package
-SUITE=$(own_suite)
+SUITE=${SUITE:-$(own_suite)}
 PACKAGES=(systemd-sysv udev dbus kmod iproute2
 	linux-image-amd64 linux-headers-amd64 dkms gcc make libc6-dev
 	rdma-core ibverbs-providers rdmacm-utils autopkgtest)
-
-# sources: lines for sources.list, with the archives of Debian that this machine uses
-sources() {
-	apt-get indextargets --format "deb \$(REPO_URI) \$(CODENAME) \$(COMPONENT)" \
-		'Created-By: Packages' 'Origin: Debian' | grep -E " $SUITE(-[a-z]+)? " | sort -u
-}
 
 # inside DIR COMMAND...: runs it as root of the machine in DIR. Its mounts end with it.
 # shellcheck disable=SC2016 # bash in the new mount namespace puts them in
@@ -47,7 +41,7 @@ start_nothing() {
 # last one only.
 install_base() {
 	debootstrap --variant=minbase "$SUITE" "$1" "$(debian_mirror)" &&
-		sources > "$1/etc/apt/sources.list" &&
+		debian_sources "$SUITE" > "$1/etc/apt/sources.list" &&
 		apt_settings_for "$1" &&
 		start_nothing "$1" yes &&
 		inside "$1" apt-get -qq update &&
@@ -58,8 +52,7 @@ install_base() {
 
 make_base() {
 	local name
-	[ -n "$(sources)" ] || die "apt has no sources of Debian $SUITE on this machine:" \
-		"add that suite's main archive, then \"apt-get update\""
+	[ -n "$(debian_mirror)" ] || die "apt knows no mirror of Debian (apt-get update)"
 	name=$(sha256sum <<< "$SUITE ${PACKAGES[*]}" | cut -c 1-12)
 	base=$OUT/base-$name
 	[ ! -e "$base" ] || return 0
