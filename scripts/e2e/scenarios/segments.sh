@@ -32,6 +32,9 @@ show() {
 		"longest $(number longest "${2:-1}"), FPDU $(number full "${2:-1}")"
 }
 
+# are_few BEHIND ALIGNED: TCP was soon aligned again
+are_few() { [ $(($1 * 20)) -lt "$2" ]; }
+
 # all_begin WHAT MINIMUM [WINDOW [BEHIND]]: at least MINIMUM segments begin with an FPDU, and all
 # others are BEHIND, which are few, because the sender regains alignment
 all_begin() {
@@ -41,7 +44,7 @@ all_begin() {
 	[ "$aligned" -ge "$2" ] || fail "$1: too few segments"
 	[ "$((aligned + behind))" = "$(number segments "${3:-1}")" ] ||
 		fail "$1: some segments begin inside an FPDU"
-	[ $((behind * 20)) -lt "$aligned" ] || fail "$1: $behind behind an edge"
+	are_few "$behind" "$aligned" || fail "$1: $behind behind an edge"
 }
 
 # bulk ADDRESS OPTIONS...: a bulk transfer with a capture at the sender
@@ -56,14 +59,18 @@ bulk() {
 
 # steady WHAT ADDRESS OPTIONS...: a bulk transfer in which every segment has to begin with an FPDU.
 # If the receiver was kept from its processor, the sender may have met the edge of its window, where
-# TCP cuts an FPDU. The segments behind that do not count.
+# TCP cuts an FPDU. The segments behind that do not count. If they are many, the transfer is repeated.
 steady() {
-	local what=$1 behind
+	local what=$1 behind turn
 	shift
-	bulk "$@"
-	segments
-	behind=$(number behind)
-	[ "$behind" = 0 ] || note "$what: $behind segments follow a cut at the window's edge"
+	for turn in 1 2 3; do
+		bulk "$@"
+		segments
+		behind=$(number behind)
+		[ "$behind" != 0 ] || break
+		note "$what, turn $turn: $behind segments follow a cut at the window's edge"
+		! are_few "$behind" "$(number aligned)" || break
+	done
 	all_begin "$what" 400 1 "$behind"
 }
 
