@@ -102,7 +102,8 @@ events_long() {
 	sends=$(hw_counter mpa0 tx_send)
 	new_port
 	serve server b qperf -lp "$PORT"
-	run_qperf -m 65536 -n 3000 rc_bw
+	run_qperf -t $((30 * SLOW)) -m 65536 -n 3000 rc_bw
+	note "$(($(hw_counter mpa0 tx_send) - sends)) Sends"
 	[ $(($(hw_counter mpa0 tx_send) - sends)) -ge 3000 ] || fail "qperf sent less"
 }
 
