@@ -187,19 +187,23 @@ bool rnic_rdmacm_has_connections(const struct iw_cm_id *cm_id)
 /* rdma_cm's handler of requests, the same for all listeners. */
 static iw_cm_handler ask_rdma_cm;
 
-/* Count a request and call rdma_cm, which will answer it. Replaces ask_rdma_cm(). */
+/*
+ * Count a request, which keeps the device's struct from then on, tell its endpoint, and call
+ * rdma_cm, which will answer it. Replaces ask_rdma_cm().
+ */
 static int count_request(struct iw_cm_id *cm_id, struct iw_cm_event *ev)
 {
 	unsigned long id = (unsigned long)cm_id->provider_data;
 	struct rnic_dev *dev = rnic_dev(cm_id->device);
-	struct rnic_ep *ep = rnic_ep_find(dev, id);
+	struct rnic_ep *ep;
 
+	atomic_inc(&dev->cm.asked);
+	cm_id->provider_data = (void *)(id | ASKED);
+	ep = rnic_ep_find(dev, id);
 	if (ep) {
 		WRITE_ONCE(ep->known, true);
 		rnic_ep_put(ep);
 	}
-	atomic_inc(&dev->cm.asked);
-	cm_id->provider_data = (void *)(id | ASKED);
 	return READ_ONCE(ask_rdma_cm)(cm_id, ev);
 }
 
