@@ -86,12 +86,15 @@ other_kernels() {
 
 # build_installed RELEASE: builds the module for a kernel whose headers are installed
 build_installed() {
-	local good=0 bad=1 why='it failed, or the compiler warned' hint="${OUT#"$TOP/"}/built-$1"
-	if GUEST_RELEASE=$1 "$TOP/scripts/module.sh" 2>&1 > /dev/null | tee "$OUT/built-$1" >&2 &&
-		! grep -q 'warning:' "$OUT/built-$1"; then
+	local good=0 bad=1 why='it failed, or the compiler warned' dir=$OUT/built-$1 hint
+	hint=${dir#"$TOP/"}/log
+	mkdir -p "$dir"
+	echo "$1" > "$dir/release"
+	if GUEST_RELEASE=$1 "$TOP/scripts/module.sh" 2>&1 > /dev/null | tee "$dir/log" >&2 &&
+		! grep -q 'warning:' "$dir/log"; then
 		good=1 bad=0 why=''
 	fi
-	echo "$(date +%F) $1 built $good $bad whole" >> "$OUT/results"
+	record built "$dir"
 	note "building for $1" $good $bad "$why"
 }
 
