@@ -348,6 +348,8 @@ static void begin_linger(struct rnic_ep *ep)
 	enum mpa_event event;
 
 	rnic_ep_over(ep);
+	/* No consumer is left to go away, and an eviction keeps an earlier event. */
+	cmpxchg(&ep->cut, MPA_ON_CONSUMER_GONE, MPA_ON_NOTHING);
 	rnic_linger_start(ep);
 	event = rnic_linger_on(ep);
 	/* This turn may be the answer to the eviction, too. */
