@@ -17,6 +17,8 @@ STATE=$(mktemp -d)
 WORK=$STATE
 # shellcheck source=scripts/e2e/lib.sh
 . "$TOP/scripts/e2e/lib.sh"
+# shellcheck source=scripts/bench/lib.sh
+. "$TOP/scripts/bench/lib.sh"
 # shellcheck source=scripts/bench/path.sh
 . "$TOP/scripts/bench/path.sh"
 LIMIT=1000
@@ -94,6 +96,7 @@ cost() {
 }
 
 path_up
+say_processor
 set_crc off
 [ -z "${MARK:-}" ] || cat /proc/kallsyms > /out/symbols
 for row in "$@"; do

@@ -6,7 +6,8 @@
 # Documentation/benchmarks.rst.
 #
 # From the environment: COUNT_ROWS (see below; OP:SIZE:FEW:MANY), WHO (mpa siw; also
-# rxe), CABLE (veth; or card, for two network cards), OUT (bench).
+# rxe), CABLE (veth; or card, for two network cards), OUT (bench), PUBLISH (1: the table goes to
+# Documentation/benchmarks.rst).
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -31,17 +32,22 @@ measure() {
 	# shellcheck disable=SC2086
 	"$TOP/scripts/vm/run.sh" -i -n -t 1200 -- env CABLE="$CABLE" \
 		scripts/bench/count-guest.sh "$1" "$ko" $rows | while read -r mark row value; do
-		[ "$mark" = @ ] || { echo "    $mark $row $value"; continue; }
-		echo "    $row $value"
-		echo "$1,${row%%:*},$(cut -d : -f 2 <<< "$row"),$value" >> "$results"
+		case $mark in
+		@)
+			echo "    $row $value"
+			echo "$1,${row%%:*},$(cut -d : -f 2 <<< "$row"),$value" >> "$results"
+			;;
+		=) note_where "$row $value" ;;
+		*) echo "    $mark $row $value" ;;
+		esac
 	done
 }
 
+say_where "1 CPU, $CABLE, MTU 1500, CRC off (rxe: on)" > "$OUT/where"
 echo who,what,size,instructions > "$results"
 for who in $WHO; do
 	measure "$who"
 done
-echo
 awk -F , '
 	function over(mine, other) {
 		return mine > 0 && other > 0 ? sprintf("%.2f", mine / other) : "-"
@@ -49,7 +55,7 @@ awk -F , '
 	FNR == 1 { next }
 	{ key = $2 " " $3; value[$1, key] = $4; if (!seen[key]++) order[++n] = key }
 	END {
-		printf "%-12s %8s %10s %10s %10s  %9s  %9s\n", "what", "size", "mpa", "siw", "rxe",
+		printf "\n%-12s %8s %10s %10s %10s  %9s  %9s\n", "what", "size", "mpa", "siw", "rxe",
 			"mpa / siw", "mpa / rxe"
 		for (i = 1; i <= n; i++) {
 			split(order[i], part, " ")
@@ -59,5 +65,8 @@ awk -F , '
 			printf "%-12s %8d %10s %10s %10s  %9s  %9s\n", part[1], part[2], mine, siw,
 				rxe, over(mine, siw), over(mine, rxe)
 		}
-	}' "$results"
+	}' "$results" | cat "$OUT/where" - > "$OUT/count.txt"
+echo
+cat "$OUT/count.txt"
+[ -z "${PUBLISH:-}" ] || publish "$OUT/count.txt" benchmarks "make bench-count"
 ! grep -q failed "$results"

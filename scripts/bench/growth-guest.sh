@@ -13,6 +13,8 @@ STATE=$(mktemp -d)
 WORK=$STATE
 # shellcheck source=scripts/e2e/lib.sh
 . "$TOP/scripts/e2e/lib.sh"
+# shellcheck source=scripts/bench/lib.sh
+. "$TOP/scripts/bench/lib.sh"
 # shellcheck source=scripts/bench/path.sh
 . "$TOP/scripts/bench/path.sh"
 
@@ -28,6 +30,7 @@ grow() {
 
 "$TOP/scripts/vm/klog.sh" mark growth
 path_up
+say_processor
 set_crc off
 for row in "$@"; do
 	if ! grow "$row"; then

@@ -43,10 +43,15 @@ measure() {
 	# shellcheck disable=SC2086
 	"$TOP/scripts/vm/run.sh" -i -m 3G -t 1800 -- scripts/bench/growth-guest.sh "$1" "$ko" \
 		$GROWTH_ROWS | while read -r mark row count value rest; do
-		[ "$mark" = @ ] || { echo "    $mark $row $count $value $rest"; continue; }
-		echo "    $row $count $value"
-		echo "$1,$(cut -d : -f 1-3 --output-delimiter=, <<< "$row"),$count,$value" \
-			>> "$results"
+		case $mark in
+		@)
+			echo "    $row $count $value"
+			echo "$1,$(cut -d : -f 1-3 --output-delimiter=, <<< "$row"),$count,$value" \
+				>> "$results"
+			;;
+		=) note_where "$row $count $value $rest" ;;
+		*) echo "    $mark $row $count $value $rest" ;;
+		esac
 	done
 }
 
@@ -63,12 +68,14 @@ planned() {
 	done
 }
 
+say_where "1 CPU, veth, MTU 1500, CRC off (rxe: on)" > "$OUT/where"
 run_logged "$BUILD/bench/build.log" make -C "$TOP/scripts/bench" OUT="$BUILD/bench"
 echo who,mode,what,size,count,instructions > "$results"
 for who in $WHO; do
 	measure "$who" || echo "    the guest did not end well"
 done
 echo
+status=0
 awk -F , -v limit="$GROWTH_LIMIT" '
 	function end_line() {
 		if (line == "")
@@ -115,4 +122,6 @@ awk -F , -v limit="$GROWTH_LIMIT" '
 		if (bad)
 			printf "%d grow to more than %s times.\n", bad, limit
 		exit missing + bad > 0
-	}' "$results" <(planned) | tee "$OUT/growth.txt"
+	}' "$results" <(planned) | cat "$OUT/where" - > "$OUT/growth.txt" || status=$?
+cat "$OUT/growth.txt"
+exit $status

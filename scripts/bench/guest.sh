@@ -124,27 +124,6 @@ tcp_stream() {
 		fail "iperf3 gave no rate"
 }
 
-# Is the processor one on which the kernel copies by "rep movsb"?
-string_moves() {
-	local flag have=''
-	for flag in erms fsrm; do
-		! grep -qw "$flag" /proc/cpuinfo || have+=" $flag"
-	done
-	if grep -q 'User Mode Linux' /proc/cpuinfo; then
-		echo "the processor runs the kernel's instructions itself; it says:${have:- neither erms nor fsrm}"
-	else
-		echo "the kernel sees a processor with${have:- neither erms nor fsrm}"
-	fi
-}
-
-# Says which implementation of CRC32C the kernel has chosen
-say_crc_driver() {
-	awk '$1 == "name" { ours = $3 == "crc32c" }
-		ours && $1 == "driver" { driver = $3 }
-		ours && $1 == "priority" && $3 >= best { best = $3; chosen = driver }
-		END { if (chosen) print "= CRC32C by " chosen }' /proc/crypto
-}
-
 # Kernels of 2026 do not let programs use the CRC by default. Our own guest may change that.
 crc_pass() {
 	local restrict=/proc/sys/crypto/af_alg_restrict
@@ -308,8 +287,7 @@ run_plan() {
 
 "$TOP/scripts/vm/klog.sh" mark bench
 path_up
-echo "= $(string_moves)"
-say_crc_driver
+say_processor
 run_plan
 if ! warnings=$("$TOP/scripts/vm/klog.sh" check bench); then
 	echo "in the kernel's log:"

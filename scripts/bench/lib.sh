@@ -15,6 +15,7 @@ SMALL=${SMALL:-64 4096}
 SWEEP=${SWEEP:-64 256 1024 4096 16384 65536 262144 1048576}
 WINDOW=${WINDOW:-2}
 CONNECTIONS=60		# made by cmtime; siw does not make 100 at once
+LOAD=$(cut -d ' ' -f 1 /proc/loadavg)	# before the command builds anything
 
 # crc_of DRIVER: the state of the CRC for comparisons. rxe cannot do without its ICRC.
 crc_of() {
@@ -121,6 +122,67 @@ module_of() {
 	rxe:*) echo rdma_rxe ;;
 	*) die "not a driver: $1 (siw, rxe, mpa)" ;;
 	esac
+}
+
+# say_where DETAILS: (on the host) what the lines above a table say of the place of the measurement
+say_where() {
+	local kernel commit
+	if [ -n "${HOST:-}" ]; then
+		kernel=$(uname -r)
+	else
+		kernel=$(guest_release)
+	fi
+	if commit=$(git -C "$TOP" describe --always 2> /dev/null); then
+		git -C "$TOP" diff --quiet HEAD -- . ':!Documentation' || commit+=-dirty
+	fi
+	echo "commit ${commit:-unknown}," \
+		"kernel $kernel, $1, load of this machine before: $LOAD"
+	[ -z "${NATIVE:-}" ] || say_system_call
+}
+
+# dd reads and writes each byte by a system call. The fastest of several short runs has the least
+# of other programs in it.
+say_system_call() {
+	local n=30000 ns
+	ns=$(for _ in {1..15}; do
+		LC_ALL=C dd if=/dev/zero of=/dev/null bs=1 count=$n 2>&1
+	done | LC_ALL=C awk -v n=$n '
+		NF > 3 && $(NF - 2) == "s," && (!best || $(NF - 3) < best) { best = $(NF - 3) + 0 }
+		END { if (!best) exit 1; printf "%.0f", best * 1e9 / (2 * n) }') ||
+		die "dd does not say how long it took"
+	echo "a system call of this machine takes $ns ns"
+}
+
+# say_processor: (in the guest) the same, of the guest. note_where has each line once.
+say_processor() {
+	echo "= $(string_moves)"
+	say_crc_driver
+}
+
+# Is the processor one on which the kernel copies by "rep movsb"?
+string_moves() {
+	local flag have=''
+	for flag in erms fsrm; do
+		! grep -qw "$flag" /proc/cpuinfo || have+=" $flag"
+	done
+	if grep -q 'User Mode Linux' /proc/cpuinfo; then
+		echo "the processor runs the kernel's instructions itself; it says:${have:- neither erms nor fsrm}"
+	else
+		echo "the kernel sees a processor with${have:- neither erms nor fsrm}"
+	fi
+}
+
+# Says which implementation of CRC32C the kernel has chosen
+say_crc_driver() {
+	awk '$1 == "name" { ours = $3 == "crc32c" }
+		ours && $1 == "driver" { driver = $3 }
+		ours && $1 == "priority" && $3 >= best { best = $3; chosen = driver }
+		END { if (chosen) print "= CRC32C by " chosen }' /proc/crypto
+}
+
+# note_where LINE: (on the host) of the guest's, without its "="
+note_where() {
+	grep -qxF -- "$1" "$OUT/where" || echo "$1" >> "$OUT/where"
 }
 
 # publish FILE DOCUMENT NAME: puts it between the two comments of Documentation/DOCUMENT.rst that

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# size.awk, parts.awk -v unit=UNIT NM profile.csv: shows the parts of the kernel and of the driver in which
+# values.awk, parts.awk -v unit=UNIT NM profile.csv: shows the parts of the kernel and of the driver in which
 # the instructions, or nanoseconds, of our device's messages are: a column for each row of
 # profile.csv, for a message and for an FPDU. NM is the output of nm -A for the driver's objects: a
 # function of the driver belongs to the part of its file. Inlined code counts with its caller.

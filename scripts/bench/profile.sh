@@ -39,11 +39,13 @@ by_function() {		# DIR MESSAGES
 		END { for (name in sum) printf "%s,%.1f\n", name, sum[name] / n }'
 }
 
-# split_samples DIR: makes count.1 and count.2 from perf's samples between the guest's marks. All
-# functions of the host are one sum, and all those of programs another.
+# split_samples DIR: makes count.1 and count.2 from perf's samples between the guest's marks, and
+# elapsed: the ns by which MANY took longer than FEW. All functions of the host are one sum, and all
+# those of programs another.
 split_samples() {
 	local dir=$1 marks
 	marks=$(find "$dir" -name 'mark.*' -printf '%T@\n' | sort -n | paste -sd ' ')
+	awk '{ printf "%.0f\n", ($3 - 2 * $2 + $1) * 1e9 }' <<< "$marks" > "$dir/elapsed"
 	{
 		echo "0000000000000000 T (programs)"
 		echo "0000100000000000 T (programs)"
@@ -80,7 +82,7 @@ run_row() {
 }
 
 profile() {		# DRIVER ROW
-	local dir few many ko
+	local dir few many ko line
 	IFS=: read -r _ _ few many <<< "$2"
 	ko=$(module_of "$1")
 	dir=$BUILD/profile/$1
@@ -93,13 +95,19 @@ profile() {		# DRIVER ROW
 		die "$1: $2 could not be measured"
 	fi
 	! grep -qs '^lost [1-9]' "$dir/count.2" || step "the plugin had no room for some blocks"
-	by_function "$dir" $((many - few)) | sed "s/^/$2,$1,/" >> "$OUT/profile.csv"
+	while read -r _ line; do
+		note_where "$line"
+	done < <(grep '^= ' "$dir/log")
+	{
+		by_function "$dir" $((many - few))
+		[ -z "${NATIVE:-}" ] || echo "(elapsed),$(($(cat "$dir/elapsed") / (many - few)))"
+	} | sed "s/^/$2,$1,/" >> "$OUT/profile.csv"
 }
 
 # show_parts: of our device's messages
 show_parts() {
 	find "$BUILD/module-$(guest_release)/drivers" -name '*.o' -exec nm -A {} + |
-		awk -v unit="$unit" -f "$TOP/scripts/bench/size.awk" \
+		awk -v unit="$unit" -f "$TOP/scripts/bench/values.awk" \
 			-f "$TOP/scripts/bench/parts.awk" - "$OUT/profile.csv"
 }
 
@@ -114,7 +122,7 @@ show_functions() {
 					best = value[who[i], name]
 			return best
 		}
-		$1 != row { next }
+		$1 != row || $3 ~ /^\(/ { next }
 		!seen[$2]++ { who[++drivers] = $2 }
 		{ value[$2, $3] = $4; sum[$2] += $4; names[$3] }
 		$3 ~ /\[(rdma_mpa|siw|rdma_rxe)\]$/ { own[$2] += $4 }
@@ -156,11 +164,13 @@ if [ -n "${PUBLISH:-}" ]; then
 	done
 fi
 if [ -n "${NATIVE:-}" ]; then
+	CPUS=2
 	GUEST_PACK=$(UM=1 "$TOP/scripts/vm/kernel.sh")
 	export GUEST_PACK
 fi
 make -s -C "$TOP/scripts/bench" OUT="$BUILD/bench" MARK=$mark
 mkdir -p "$OUT"
+say_where "CPUs: $CPUS" > "$OUT/where"
 echo "row,who,function,$unit" > "$OUT/profile.csv"
 for row in $PROFILE_ROWS; do
 	for who in $WHO; do
@@ -168,7 +178,11 @@ for row in $PROFILE_ROWS; do
 	done
 done
 echo
-[[ " $WHO " != *" mpa "* ]] || show_parts | tee "$OUT/parts.txt"
+{
+	cat "$OUT/where"
+	echo
+	[[ " $WHO " != *" mpa "* ]] || show_parts
+} | tee "$OUT/parts.txt"
 if [ "$FUNCTIONS" != 0 ]; then
 	for row in $PROFILE_ROWS; do
 		show_functions "$row"

@@ -70,7 +70,7 @@ follow() {
 	while read -t $((WINDOW + 240)) -ru 4 mark rest; do
 		case $mark in
 		@) record "$1" "$2" "$rest" ;;
-		=) grep -qxF "$rest" "$OUT/where" || echo "$rest" >> "$OUT/where" ;;
+		=) note_where "$rest" ;;
 		%) echo "$1,$2,${rest// /,}" >> "$OUT/latency.csv" ;;
 		*) echo "    $mark $rest" ;;
 		esac
@@ -109,33 +109,6 @@ measure_all() {
 	done
 }
 
-say_where() {
-	local kernel
-	if [ -n "${HOST:-}" ]; then
-		kernel=$(uname -r)
-	else
-		kernel=$(guest_release)
-	fi
-	echo "commit $(git -C "$TOP" describe --always --dirty 2> /dev/null || echo unknown)," \
-		"kernel $kernel," \
-		"rounds: $ROUNDS, window: $WINDOW s," \
-		"load of this machine before: $(cut -d ' ' -f 1 /proc/loadavg)"
-	[ -z "${NATIVE:-}" ] || say_system_call
-}
-
-# dd reads and writes each byte by a system call. The fastest of several short runs has the least
-# of other programs in it.
-say_system_call() {
-	local n=30000 ns
-	ns=$(for _ in {1..15}; do
-		LC_ALL=C dd if=/dev/zero of=/dev/null bs=1 count=$n 2>&1
-	done | LC_ALL=C awk -v n=$n '
-		NF > 3 && $(NF - 2) == "s," && (!best || $(NF - 3) < best) { best = $(NF - 3) + 0 }
-		END { if (!best) exit 1; printf "%.0f", best * 1e9 / (2 * n) }') ||
-		die "dd does not say how long it took"
-	echo "a system call of this machine takes $ns ns"
-}
-
 # make_plan FUNCTION: its rows for all drivers, each with the number of its measurements
 make_plan() {
 	local who
@@ -166,14 +139,14 @@ check_numbers
 mkdir -p "$OUT"
 OUT=$(realpath "$OUT")
 build
-say_where > "$OUT/where"
+say_where "rounds: $ROUNDS, window: $WINDOW s" > "$OUT/where"
 echo round,boot,mtu,who,crc,test,size,unit,value > "$OUT/results.csv"
 echo round,boot,mtu,who,crc,test,size,percent,us > "$OUT/latency.csv"
 measure_all
 make_plan plan > "$OUT/plan"
 status=0
 cat "$OUT/where" > "$OUT/table.txt"
-awk -f "$TOP/scripts/bench/size.awk" -f "$TOP/scripts/bench/table.awk" -v rounds="$ROUNDS" "$OUT/plan" \
+awk -f "$TOP/scripts/bench/values.awk" -f "$TOP/scripts/bench/table.awk" -v rounds="$ROUNDS" "$OUT/plan" \
 	"$OUT/results.csv" >> "$OUT/table.txt" || status=$?
 echo
 cat "$OUT/table.txt"

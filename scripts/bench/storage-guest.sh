@@ -12,6 +12,8 @@ STATE=$(mktemp -d)
 WORK=$STATE
 # shellcheck source=scripts/e2e/lib.sh
 . "$TOP/scripts/e2e/lib.sh"
+# shellcheck source=scripts/bench/lib.sh
+. "$TOP/scripts/bench/lib.sh"
 # shellcheck source=scripts/bench/path.sh
 . "$TOP/scripts/bench/path.sh"
 make_cable() { one_host_cable; }
@@ -104,6 +106,7 @@ run_rows() {
 
 "$TOP/scripts/vm/klog.sh" mark bench
 links_up
+say_processor
 target_up
 case $RDMA_TYPE in
 mpa)

@@ -34,63 +34,28 @@ boot() {		# ROUND DRIVER
 		WINDOW="$WINDOW" CABLE="$CABLE" \
 		scripts/bench/storage-guest.sh "$2" "${module[$2]}" 2>&1 |
 		while read -r mark rest; do
-			echo "    $mark $rest"
-			[ "$mark" != @ ] || echo "$1,${rest// /,}" >> "$results"
+			case $mark in
+			@)
+				echo "    $rest"
+				echo "$1,${rest// /,}" >> "$results"
+				;;
+			=) note_where "$rest" ;;
+			*) echo "    $mark $rest" ;;
+			esac
 		done || echo "    the guest did not end well"
 }
 
+say_where "2 CPUs, $CABLE, MTU 1500, medians of $ROUNDS rounds of $WINDOW s" > "$OUT/where"
 echo round,who,crc,op,size,depth,requests > "$results"
 for ((round = 1; round <= ROUNDS; round++)); do
 	for who in $WHO; do
 		boot "$round" "$who"
 	done
 done
+status=0
+awk -F , -f "$TOP/scripts/bench/values.awk" -f "$TOP/scripts/bench/storage.awk" \
+	-v rows="$STORAGE_ROWS" -v who="$WHO" "$results" | cat "$OUT/where" - > "$OUT/storage.txt" ||
+	status=$?
 echo
-echo "NVMe, requests a second, medians of $ROUNDS: commit" \
-	"$(git -C "$TOP" describe --always --dirty 2> /dev/null || echo unknown)," \
-	"kernel $(guest_release), 2 CPUs, $CABLE, MTU 1500"
-awk -F , -v rows="$STORAGE_ROWS" -v who="$WHO" '
-	function median(key,    i, j, n, v) {
-		n = 0
-		for (i = 1; i <= runs[key]; i++) {
-			for (j = n++; j > 0 && v[j - 1] > value[key, i]; j--)
-				v[j] = v[j - 1]
-			v[j] = value[key, i]
-		}
-		if (!n)
-			return 0
-		return n % 2 ? v[int(n / 2)] : (v[n / 2 - 1] + v[n / 2]) / 2
-	}
-	function over(mine, other) {
-		return mine && other ? sprintf("%.2f", mine / other) : "-"
-	}
-	function show(driver, crc, what,    mine) {
-		mine = median(driver " " crc " " what)
-		if (index(" " who " ", " " driver " ") && !mine)
-			missing++
-		return mine
-	}
-	FNR > 1 && $7 != "failed" {
-		key = $2 " " $3 " " $4 " " $5 " " $6
-		value[key, ++runs[key]] = $7 + 0
-	}
-	END {
-		printf "%-10s %7s %5s %9s %9s %9s %9s %9s   %7s %7s %7s\n", "what", "size", "depth",
-			"mpa, off", "mpa, on", "siw", "rxe", "tcp", "off/siw", "on/rxe", "off/tcp"
-		n = split(rows, row, " ")
-		for (i = 1; i <= n; i++) {
-			split(row[i], part, ":")
-			what = part[1] " " part[2] " " part[3]
-			off = show("mpa", "off", what)
-			on = show("mpa", "on", what)
-			siw = show("siw", "off", what)
-			rxe = show("rxe", "on", what)
-			tcp = show("tcp", "off", what)
-			printf "%-10s %7d %5d %9d %9d %9d %9d %9d   %7s %7s %7s\n", part[1], part[2],
-				part[3], off, on, siw, rxe, tcp, over(off, siw), over(on, rxe),
-				over(off, tcp)
-		}
-		if (missing)
-			printf "%d could not be measured (0 above).\n", missing
-		exit missing > 0
-	}' "$results" | tee "$OUT/storage.txt"
+cat "$OUT/storage.txt"
+exit $status

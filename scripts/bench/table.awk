@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# size.awk, table.awk -v rounds=N PLAN results.csv: medians, spread and ratios.
+# values.awk, table.awk -v rounds=N PLAN results.csv: medians, spread and ratios.
 #
 # PLAN: the rows, each with the number of its measurements in a round. If a row has no value at
 # all the exit status is 1. If it has some it shows how many of how many. A boot may measure a
@@ -12,31 +12,6 @@
 # The key of a row: everything that makes values comparable.
 function key_of(mtu, who, crc, test, size) {
 	return mtu " " who " " crc " " test " " size
-}
-
-function add(key, value,    i) {
-	if (value == "failed")
-		return
-	for (i = good[key]++; i > 0 && values[key, i - 1] > value + 0; i--)
-		values[key, i] = values[key, i - 1]
-	values[key, i] = value + 0
-}
-
-function median(key,    n, half) {
-	n = good[key]
-	if (!n)
-		return 0
-	half = int(n / 2)
-	return n % 2 ? values[key, half] : (values[key, half - 1] + values[key, half]) / 2
-}
-
-function ratio(mine, other) {
-	return mine && other ? sprintf("%.2f", mine / other) : "-"
-}
-
-# Do these values differ by more than a third of their median? Then that says little.
-function is_restless(key) {
-	return values[key, good[key] - 1] - values[key, 0] > median(key) / 3
 }
 
 # Adds the boots' values of KEY as values of TO, over those of BASE in the same boot
@@ -82,11 +57,6 @@ function tcp_key(mtu, crc, test, size) {
 # The ratio of the median to another driver's; none for TCP, which is no driver
 function over(mine, who, other, mtu, crc, test, size) {
 	return who == "tcp" ? "-" : ratio(mine, median(key_of(mtu, other, crc, test, size)))
-}
-
-# Three significant digits
-function figure(value) {
-	return sprintf(value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value)
 }
 
 function print_row(mtu, who, crc, test, size, unit, times,    key, mine, expected, again) {
