@@ -135,8 +135,8 @@ say_where() {
 	if commit=$(git -C "$TOP" describe --always 2> /dev/null); then
 		git -C "$TOP" diff --quiet HEAD -- . ':!Documentation' || commit+=-dirty
 	fi
-	echo "commit ${commit:-unknown}," \
-		"kernel $kernel, $1, load of this machine before: $LOAD"
+	echo "commit ${commit:-unknown}, kernel $kernel, load of this machine before: $LOAD"
+	echo "$1"
 	[ -z "${NATIVE:-}" ] || say_system_call
 }
 
