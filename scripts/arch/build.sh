@@ -11,47 +11,57 @@ set -euo pipefail
 
 ALL=(arm64 riscv64 ppc64el s390x)
 
-# The series: its name, its suite, the pattern of its releases, and the processors for which
-# there is none.
+# The series: its name, the processors for which there is none, and where it is: a suite and the
+# pattern of its releases, and another such pair for a processor for which a mirror has not the
+# first.
 SERIES=(
-	'6.1 bookworm 6\.1\.0-[0-9]+ riscv64'
-	'6.12 trixie 6\.12\.[0-9]+\+deb13'
-	'7.3 trixie 7\.3\.[0-9]+\+deb13'
+	'6.1 riscv64 bookworm 6\.1\.0-[0-9]+'
+	'6.12 - trixie 6\.12\.[0-9]+\+deb13'
+	'7 - trixie 7\.[0-9]+\.[0-9]+\+deb13 sid 7\.[0-9]+\.[0-9]+\+deb14'
 )
 number=0 failed=0
 
-# compilers SUITE: installs those that are missing
-compilers() {
-	local suite=$1 arch package names=()
-	if [ "$suite" = "$(own_suite)" ]; then
+# find_headers ARCH SUITE PATTERN [SUITE PATTERN]: sets suite, release and dir
+find_headers() {
+	local arch=$1
+	shift
+	while [ $# -gt 0 ]; do
+		suite=$1 release=$(newest_headers "$arch" "$1" "$2") || true
+		if [ -n "$release" ] && dir=$(headers "$arch" "$suite" "$release"); then
+			return
+		fi
+		cat "$ARCH_BUILD/apt-$arch-$suite.log" >> "$ARCH_BUILD/fetch.log" 2> /dev/null || true
+		shift 2
+	done
+	return 1
+}
+
+# compiler ARCH SUITE FOLDER: installs the one that built the kernel of these headers
+compiler() {
+	local package
+	if [ "$2" = "$(own_suite)" ]; then
 		"$TOP/scripts/deps.sh" cross
 		return
 	fi
-	for arch in "${archs[@]}"; do
-		package=gcc-14-$(gnu_type "$arch")
-		in_suite "$suite" dpkg -s "${package//_/-}" > /dev/null 2>&1 ||
-			names+=("${package//_/-}")
-	done
-	[ "${#names[@]}" -gt 0 ] || return 0
-	step "in the system of $suite: ${names[*]}"
-	run_logged "$ARCH_BUILD/compilers.log" in_suite "$suite" \
-		env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
-		--no-install-recommends "${names[@]}"
+	package=gcc-$(sed -n 's/^CONFIG_CC_VERSION_TEXT=.*-gcc-\([0-9]*\) .*/\1/p' "$3/.config")
+	package+=-$(gnu_type "$1")
+	package=${package//_/-}
+	! in_suite "$2" dpkg -s "$package" > /dev/null 2>&1 || return 0
+	step "in the system of $2: $package"
+	run_logged "$ARCH_BUILD/compilers.log" in_suite "$2" env DEBIAN_FRONTEND=noninteractive \
+		sh -c "apt-get -qq update; apt-get -qq install -y --no-install-recommends $package"
 }
 
-# build ARCH SUITE PATTERN NAME
+# build ARCH NAME SUITE PATTERN...: for a series
 build() {
-	local arch=$1 suite=$2 release='' dir status=0 log=$ARCH_BUILD/build-$1-$4.log
+	local arch=$1 suite release dir status=0 log=$ARCH_BUILD/build-$1-$2.log
 	: > "$ARCH_BUILD/fetch.log"
-	release=$(newest_headers "$arch" "$suite" "$3") || true
-	if [ -z "$release" ] || ! dir=$(headers "$arch" "$suite" "$release"); then
-		{
-			echo "E: apt has no headers of $4 for $arch"
-			cat "$ARCH_BUILD/apt-$arch-$suite.log" 2> /dev/null || true
-		} >> "$ARCH_BUILD/fetch.log"
-		result 1 "headers of ${release:-$4} for $arch" "$ARCH_BUILD/fetch.log"
+	if ! find_headers "$arch" "${@:3}"; then
+		echo "E: apt has no headers of $2 for $arch" >> "$ARCH_BUILD/fetch.log"
+		result 1 "headers of $2 for $arch" "$ARCH_BUILD/fetch.log"
 		return
 	fi
+	compiler "$arch" "$suite" "$dir"
 	rm -rf "$work"
 	copy_source "$work"
 	cross_make "$arch" "$suite" "$dir" M="$work" modules > "$log" 2>&1 || status=$?
@@ -85,10 +95,9 @@ ordered() {
 
 # The compiler must not run, because none for such a kernel is needed to refuse it.
 refused() {
-	local release='' dir log=$ARCH_BUILD/build-i386.log status=1
+	local suite release dir log=$ARCH_BUILD/build-i386.log status=1
 	: > "$ARCH_BUILD/fetch.log"
-	release=$(newest_headers i386 bookworm '6\.1\.0-[0-9]+') || true
-	if [ -z "$release" ] || ! dir=$(headers i386 bookworm "$release"); then
+	if ! find_headers i386 bookworm '6\.1\.0-[0-9]+'; then
 		echo "E: apt has no headers of 6.1 for i386" >> "$ARCH_BUILD/fetch.log"
 		result 1 "headers of a kernel of 32 bits" "$ARCH_BUILD/fetch.log"
 		return
@@ -116,10 +125,9 @@ work=$ARCH_BUILD/source
 trap 'rm -rf "$work"' EXIT
 echo "TAP version 13"
 for series in "${SERIES[@]}"; do
-	read -r name suite pattern without <<< "$series"
-	compilers "$suite"
+	read -ra words <<< "$series"
 	for arch in "${archs[@]}"; do
-		[[ " $without " == *" $arch "* ]] || build "$arch" "$suite" "$pattern" "$name"
+		[ "${words[1]}" = "$arch" ] || build "$arch" "${words[0]}" "${words[@]:2}"
 	done
 done
 refused

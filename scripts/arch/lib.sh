@@ -38,7 +38,7 @@ flavour_of() {
 }
 
 # apt_lines SUITE: the machine's own sources of Debian, with the suite's name in place of its own
-# release's, and the backports of a suite that is not its own
+# release's, and the backports of a suite that is not its own. sid has only itself.
 apt_lines() {
 	local uri codename own
 	own=$(own_suite)
@@ -48,8 +48,9 @@ apt_lines() {
 		while read -r uri codename component; do
 			[ "$component" = main ] || continue
 			[[ $codename == "$own"* ]] || continue
+			[ "$1" != sid ] || [ "$codename" = "$own" ] || continue
 			echo "deb $uri $1${codename#"$own"} main"
-			[ "$codename" != "$own" ] || [ "$1" = "$own" ] ||
+			[ "$codename" != "$own" ] || [ "$1" = "$own" ] || [ "$1" = sid ] ||
 				echo "deb $uri $1-backports main"
 		done
 }
