@@ -182,7 +182,9 @@ say_crc_driver() {
 
 # note_where LINE: (on the host) of the guest's, without its "="
 note_where() {
-	grep -qxF -- "$1" "$OUT/where" || echo "$1" >> "$OUT/where"
+	local line
+	read -r line <<< "$1"	# without the blanks around it
+	grep -qxF -- "$line" "$OUT/where" || echo "$line" >> "$OUT/where"
 }
 
 # publish FILE DOCUMENT NAME: puts it between the two comments of Documentation/DOCUMENT.rst that
