@@ -96,7 +96,7 @@ table() {
 			releases[name]++
 			builds[name] += ($5 == 0)
 			short = $2
-			sub(/-(amd64|arm64|riscv64|powerpc64le|s390x)$/, "", short)
+			sub(/(-(cloud|rt))?-(amd64|arm64|riscv64|powerpc64le|s390x)$/, "", short)
 			if (!(name in first))
 				first[name] = short
 			latest[name] = short

@@ -153,6 +153,29 @@ resource_qp() {
 	stop server
 }
 
+# TCP may be full amid an FPDU or between two.
+is_full() {
+	local left=$(($(shown mpa0 left) + $(shown mpa0 unsent)))
+	[ $left -gt 0 ] && is_shown mpa0 bulk 1 1
+}
+
+scenario resource_bulk 60 "rdma resource shows that the worker sends as long as TCP is full"
+resource_bulk() {
+	local look
+	dirty
+	modprobe sch_netem
+	busy_pair
+	tc -n a qdisc add dev va root netem loss 100%
+	wait_for 10 is_full
+	for look in {1..20}; do
+		is_full || fail "look $look: bulk is $(shown mpa0 bulk)"
+	done
+	is_shown mpa1 bulk 0 0 || fail "the server, which sends nothing, has bulk $(shown mpa1 bulk)"
+	tc -n a qdisc del dev va root
+	stop client
+	stop server
+}
+
 look_for_ever() {
 	while :; do
 		rdma resource show qp -dd
