@@ -220,6 +220,51 @@ stop_removes_its_own() {
 	systemctl start "$unit"
 }
 
+# example BEGIN INTERFACE: the lines of packages.rst below the one that begins so, for that interface
+# and the device mpa1
+example() {
+	local lines
+	lines=$(zcat -f /usr/share/doc/rdma-mpa-tools/packages.rst* | awk -v begin="$1" '
+		index($0, begin) == 1 { found = 1; next }
+		found && /^[^ ]/ { exit }
+		found && (lines++ || NF) { sub(/^    /, ""); print }')
+	[ -n "$lines" ] || fail "packages.rst has no line that begins with: $1"
+	sed "s/eth0/$2/g; s/mpa0/mpa1/g; s/192\.0\.2\.1/198.51.100.1/" <<< "$lines"
+}
+
+by_ifupdown() {
+	example 'ifupdown, in ' ifup0 > /etc/network/interfaces
+	ip link add ifup0 type dummy
+	ifup ifup0
+	rdma link show | grep '^link mpa1/1 state ACTIVE .* netdev ifup0'
+	is /sys/class/infiniband/mpa1/mpa/crc off
+	ifdown ifup0
+	[ ! -e /sys/class/infiniband/mpa1 ] || fail "down, and the device is there"
+	ip link delete ifup0
+}
+
+has_mpa1() { rdma link show | grep '^link mpa1/1 state ACTIVE .* netdev nm0'; }
+
+by_network_manager() {
+	local file=/etc/NetworkManager/dispatcher.d/50-rdma-mpa
+	example 'NetworkManager, an executable file ' nm0 > $file
+	chmod 755 $file
+	ln -s ../50-rdma-mpa ${file%/*}/pre-down.d
+	ip link add nm0 type dummy
+	systemctl start NetworkManager
+	nmcli connection add type dummy ifname nm0 con-name nm0 autoconnect no \
+		ipv4.method manual ipv4.addresses 198.51.100.1/24
+	nmcli connection up nm0
+	wait_for has_mpa1
+	nmcli connection down nm0
+	[ ! -e /sys/class/infiniband/mpa1 ] || fail "down, and the device is there"
+	[ -e /sys/class/net/nm0 ] || fail "the device went with its interface"
+	nmcli connection delete nm0
+	systemctl stop NetworkManager
+	ip link delete nm0
+	rm $file ${file%/*}/pre-down.d/50-rdma-mpa
+}
+
 # --- the second boot ---
 
 there_again() {
@@ -290,6 +335,8 @@ first_boot() {
 	attempt dash_in_name "unit: an interface with a dash, which goes"
 	attempt stop_removes "unit: stop removes the device"
 	attempt stop_removes_its_own "unit: stop removes only what it made, under any name"
+	attempt by_ifupdown "without the unit: the lines of packages.rst for ifupdown"
+	attempt by_network_manager "without the unit: its file for NetworkManager"
 	configure NAME=mpa0 crc=off keepalive_s=30
 }
 

@@ -15,7 +15,7 @@ OUT=$BUILD/package
 SUITE=${SUITE:-$(own_suite)}
 PACKAGES=(systemd-sysv udev dbus kmod iproute2
 	linux-image-amd64 linux-headers-amd64 dkms gcc make libc6-dev
-	rdma-core ibverbs-providers rdmacm-utils autopkgtest)
+	rdma-core ibverbs-providers rdmacm-utils autopkgtest ifupdown network-manager)
 
 # inside DIR COMMAND...: runs it as root of the machine in DIR. Its mounts end with it.
 # shellcheck disable=SC2016 # bash in the new mount namespace puts them in
@@ -88,6 +88,10 @@ add_tests() {
 	cp "$TOP/packaging/examples/eth0.network" "$root/etc/systemd/network"
 	ln -s /lib/systemd/system/systemd-networkd.service \
 		"$root/etc/systemd/system/multi-user.target.wants"
+	# Its test starts it, and eth0 is networkd's.
+	rm "$root"/etc/systemd/system/*.wants/NetworkManager{,-wait-online}.service
+	printf '%s\n' '[keyfile]' unmanaged-devices=interface-name:eth0 \
+		> "$root/etc/NetworkManager/conf.d/test.conf"
 	echo guest > "$root/etc/hostname"
 	echo '/dev/vda / ext4 defaults 0 0' > "$root/etc/fstab"
 	: > "$root/etc/machine-id"

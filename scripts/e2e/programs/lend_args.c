@@ -4,13 +4,17 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/kcm.h>
 #include <linux/net_tstamp.h>
 #include <linux/tcp.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "lend_script.h"
 
@@ -329,6 +333,65 @@ static void sockmap(void)
 	lent_free(&l);
 }
 
+/* A program of BPF that finds the end of a message for KCM: "return 0" waits for more bytes. */
+static int make_parser(void)
+{
+	const struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
+		.insns = (uintptr_t)code,
+		.insn_cnt = ARRAY_SIZE(code),
+		.license = (uintptr_t)"Dual BSD/GPL",
+	};
+	int fd = syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+
+	check(fd >= 0, "BPF_PROG_LOAD: %m");
+	return fd;
+}
+
+/* KCM reads the connection before MPA starts, and cannot take it afterwards. */
+static void kcm(void)
+{
+	int fd = socket(AF_KCM, SOCK_DGRAM, KCMPROTO_CONNECTED);
+	struct kcm_attach attach = { .bpf_fd = make_parser() };
+	struct kcm_unattach unattach;
+	struct mpa_start s;
+	struct lent l;
+
+	check(fd >= 0, "AF_KCM: %m");
+	script_open(&l);
+	attach.fd = unattach.fd = l.a;
+	check(!ioctl(fd, SIOCKCMATTACH, &attach), "SIOCKCMATTACH: %m");
+	s = start_args(&l.p.a, MPA_INITIATOR);
+	wants(start_errno(l.a, &s), EBUSY);
+	check(!ioctl(fd, SIOCKCMUNATTACH, &unattach), "SIOCKCMUNATTACH: %m");
+	still_plain(&l);
+	wants(start_errno(l.a, &s), 0);
+	check(ioctl(fd, SIOCKCMATTACH, &attach) && errno == EALREADY, "SIOCKCMATTACH: %m");
+	script_free(&l);
+	close(fd);
+	close(attach.bpf_fd);
+}
+
+/* In repair mode, what the driver sends would go nowhere. */
+static void repair(void)
+{
+	int on = TCP_REPAIR_ON, off = TCP_REPAIR_OFF_NO_WP;
+	struct mpa_start s;
+	struct lent l;
+
+	script_open(&l);
+	check(!setsockopt(l.a, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)), "TCP_REPAIR: %m");
+	s = start_args(&l.p.a, MPA_INITIATOR);
+	wants(start_errno(l.a, &s), EBUSY);
+	check(!setsockopt(l.a, IPPROTO_TCP, TCP_REPAIR, &off, sizeof(off)), "TCP_REPAIR: %m");
+	still_plain(&l);
+	script_free(&l);
+}
+
 /* The connection does not leave the host, so no device carries it. */
 static void loopback(void)
 {
@@ -491,6 +554,8 @@ const struct test lend_arg_tests[] = {
 	{ "bad_socket", bad_socket },
 	{ "tls", tls },
 	{ "sockmap", sockmap },
+	{ "kcm", kcm },
+	{ "repair", repair },
 	{ "loopback", loopback },
 	{ "busy", busy },
 	{ "stamps", stamps },

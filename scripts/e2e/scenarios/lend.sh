@@ -20,7 +20,7 @@ scenarios lend 40 "the end of MPA on a program's own connection, in each state" 
 	peer_closed peer_reset peer_left connected_again
 scenarios lend 40 "calls for MPA on a program's own connection that are refused" lend \
 	bad_start bad_qp used_qp qp_for_two wrong_state bad_answer bad_option bad_socket \
-	tls:tls loopback busy stamps addrform addrform_before \
+	tls:tls kcm:bpf repair loopback busy stamps addrform addrform_before \
 	addrform_again
 
 # setting_of_both NAME VALUE
