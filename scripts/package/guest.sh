@@ -224,10 +224,9 @@ stop_removes_its_own() {
 # and the device mpa1
 example() {
 	local lines
-	lines=$(zcat -f /usr/share/doc/rdma-mpa-tools/packages.rst* | awk -v begin="$1" '
-		index($0, begin) == 1 { found = 1; next }
-		found && /^[^ ]/ { exit }
-		found && (lines++ || NF) { sub(/^    /, ""); print }')
+	lines=$(zcat -f /usr/share/doc/rdma-mpa-tools/Documentation/packages.rst* | awk -v begin="$1" '
+		/^[^ ]/ { found = index($0, begin) == 1; next }
+		found { sub(/^    /, ""); print }' | sed 1d)
 	[ -n "$lines" ] || fail "packages.rst has no line that begins with: $1"
 	sed "s/eth0/$2/g; s/mpa0/mpa1/g; s/192\.0\.2\.1/198.51.100.1/" <<< "$lines"
 }
