@@ -363,7 +363,8 @@ static void kcm(void)
 
 	check(fd >= 0, "AF_KCM: %m");
 	script_open(&l);
-	attach.fd = unattach.fd = l.a;
+	attach.fd = l.a;
+	unattach.fd = l.a;
 	check(!ioctl(fd, SIOCKCMATTACH, &attach), "SIOCKCMATTACH: %m");
 	s = start_args(&l.p.a, MPA_INITIATOR);
 	wants(start_errno(l.a, &s), EBUSY);
