@@ -88,8 +88,8 @@ add_tests() {
 	cp "$TOP/packaging/examples/eth0.network" "$root/etc/systemd/network"
 	ln -s /lib/systemd/system/systemd-networkd.service \
 		"$root/etc/systemd/system/multi-user.target.wants"
-	# Its test starts it, and eth0 is networkd's.
-	rm "$root"/etc/systemd/system/*.wants/NetworkManager{,-wait-online}.service
+	# The test of NetworkManager starts it, and eth0 belongs to networkd.
+	rm -f "$root"/etc/systemd/system/*.wants/NetworkManager{,-wait-online}.service
 	printf '%s\n' '[keyfile]' unmanaged-devices=interface-name:eth0 \
 		> "$root/etc/NetworkManager/conf.d/test.conf"
 	echo guest > "$root/etc/hostname"
