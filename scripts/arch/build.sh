@@ -21,15 +21,16 @@ SERIES=(
 )
 number=0 failed=0
 
-# find_headers ARCH SUITE PATTERN [SUITE PATTERN]: sets suite, release and dir
+# find_headers ARCH SUITE PATTERN [SUITE PATTERN]: sets suite, release and dir. A mirror may name
+# the newest release when it has not its files, so an older one is the next to be tried.
 find_headers() {
 	local arch=$1
 	shift
 	while [ $# -gt 0 ]; do
-		suite=$1 release=$(newest_headers "$arch" "$1" "$2") || true
-		if [ -n "$release" ] && dir=$(headers "$arch" "$suite" "$release"); then
-			return
-		fi
+		suite=$1
+		for release in $(releases "$arch" "$1" "$2"); do
+			! dir=$(headers "$arch" "$suite" "$release") || return 0
+		done
 		cat "$ARCH_BUILD/apt-$arch-$suite.log" >> "$ARCH_BUILD/fetch.log" 2> /dev/null || true
 		shift 2
 	done

@@ -61,7 +61,7 @@ initramfs() {
 
 [ $# = 1 ] || die "usage: image.sh ARCH"
 arch=$1
-release=$(newest_headers "$arch" $SUITE '6\.1\.0-[0-9]+') ||
+release=$(releases "$arch" $SUITE '6\.1\.0-[0-9]+' | head -n 1) ||
 	die "apt has no kernel 6.1 for $arch"
 cache=$ARCH_CACHE/system-$arch-$release
 key=$(sha256sum "${BASH_SOURCE[0]}" "$TOP/scripts/arch/init.sh" | sha256sum | cut -c 1-12)

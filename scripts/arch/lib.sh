@@ -104,13 +104,13 @@ fetch() {
 		>> "$ARCH_BUILD/fetch.log" 2>&1
 }
 
-# newest_headers ARCH SUITE PATTERN: the newest release of a series for which there are headers
-newest_headers() {
+# releases ARCH SUITE PATTERN: those of a series for which there are headers, the newest first
+releases() {
 	{
 		with_apt "$1" "$2" apt-cache pkgnames linux-headers- 2> /dev/null
 		find "$HEADERS_CACHE" -name "linux-headers-*_$1.deb" -printf '%f\n' |
 			sed 's/_.*//'
-	} | sed 's/^linux-headers-//' | grep -xE "$3-$(flavour_of "$1")" | sort -V | tail -n 1
+	} | sed 's/^linux-headers-//' | grep -xE "$3-$(flavour_of "$1")" | sort -rVu
 }
 
 # headers ARCH SUITE RELEASE: prints the folder in which modules for it are built. Its tools
