@@ -10,7 +10,7 @@ NEWER=${NEWER:-6.12}
 # of the commit chooses. If it is even, that is the debug kernel, else the newer ones. Of the
 # scenarios that take turns it runs one in this number. The numbers are odd, so that each scenario
 # meets each kernel.
-SLOW_PARTS=5	# on the stock kernel, of those that are slow and show no requirement
+SLOW_PARTS=3	# on the stock kernel, of those that are slow and show no requirement
 TAGGED_PARTS=3	# on a newer kernel, of those with the tag "newer": all that test include/compat,
 		# and one for each part of the driver
 NEWER_PARTS=23	# on a newer kernel, of the others

@@ -145,7 +145,8 @@ above_both() {
 }
 
 # rdma_cm of 6.1 would give it the device, because it compares MACs.
-scenario above_none 60 "an interface beside has the MAC of the device's: it has no device" newer
+scenario above_none 60 "an interface beside has the MAC of the device's: it has no device" \
+	slow newer
 above_none() {
 	dirty
 	ip link add vc index 103 address 02:77:00:00:00:03 netns a type veth \

@@ -125,7 +125,8 @@ netdev_removed() {
 ib_core_complained() { dmesg | grep "ib_query_port failed"; }
 
 # ib_core asks for the port's attributes after each event of the port, and cannot any more.
-scenario netdev_quiet 40 "interfaces go, or to another namespace: no message about their devices"
+scenario netdev_quiet 40 "interfaces go, or to another namespace: no message about their devices" \
+	slow
 netdev_quiet() {
 	local i
 	for i in 1 2 3 4 5 6 7 8; do

@@ -159,7 +159,7 @@ is_full() {
 	[ $left -gt 0 ] && is_shown mpa0 bulk 1 1
 }
 
-scenario resource_bulk 60 "rdma resource shows that the worker sends as long as TCP is full"
+scenario resource_bulk 60 "rdma resource shows that the worker sends as long as TCP is full" slow
 resource_bulk() {
 	local look
 	dirty

@@ -24,8 +24,10 @@ while IFS=$'\t' read -r file test text; do
 	tags=()
 	case $file/$test in
 	setup/* | terminates/*) tags=(wire) ;;
-	# These wait for deadlines, half a minute under emulation.
+	# These wait for deadlines, a quarter of a minute and more under emulation.
 	*/no_answer | */late_answer | */no_reply | */late_reply) tags=(wire slow) ;;
+	*/late_window | */late_much | */lost) tags=(slow) ;;
+	*/close_asked | */close_dribbles | */close_half_open) tags=(slow) ;;
 	esac
 	scenario "peer_$test" 60 "$text" "${tags[@]}" -- peer "$file" "$test"
 done <<<"$PEER_TESTS"

@@ -61,7 +61,7 @@ for op in send write read; do
 	scenario "${op}_bw_both" 30 "ib_${op}_bw in both directions, 1 and 4 queue pairs" -- bw_both "$op"
 done
 
-scenario send_bw_sizes 90 "ib_send_bw, 2 bytes to 8 MiB"
+scenario send_bw_sizes 90 "ib_send_bw, 2 bytes to 8 MiB" slow
 send_bw_sizes() { perf ib_send_bw -a -n 5; }
 
 scenario write_bw_sizes 90 "ib_write_bw, 2 bytes to 8 MiB" slow

@@ -123,7 +123,7 @@ looked() { grep -q 'function rnic_qp_work' "$TRACE/trace"; }
 
 # Each wait is longer than the one before by a quarter, so there are about 10 looks for each factor
 # of 10.
-scenario rnr_looks 60 "a Send that waits costs few looks, and a connection without one none"
+scenario rnr_looks 60 "a Send that waits costs few looks, and a connection without one none" slow
 rnr_looks() {
 	local n
 	trace_setup

@@ -146,7 +146,7 @@ accepted() {
 }
 
 # If the server were asked, rdma_cm would take the request of mpa3 for one of mpa1.
-scenario twins_moved 60 "an address moves to another device between TCP and the MPA Request"
+scenario twins_moved 60 "an address moves to another device between TCP and the MPA Request" slow
 twins_moved() {
 	local dev
 	dirty
