@@ -15,8 +15,8 @@
 # check.sh kernels [RELEASE...]  only builds for other kernels (kernels.sh)
 # check.sh times DIR        prints e2e/times anew, from the results below DIR
 #
-# With KERNELS="6.1 6.12 7.3", or KERNELS=all, which means the same, the first two run
-# everything that can run on each of these kernels.
+# With KERNELS="6.1 6.12 7.3", or KERNELS=all, which means the same (on Debian 13: 6.12 and 7.3), the
+# first two run everything that can run on each of these kernels.
 #
 # Guests run side by side if there is memory for them. The rest of the tests, and the build of
 # the debug kernel, go on beside them, because a guest leaves processors idle.
@@ -251,7 +251,7 @@ read_status() {
 again() {
 	case ${1##*/} in
 	debug-*) echo "${KCSAN:+KCSAN=1 }make debug-check" ;;
-	6.1 | 6.1-*) echo "make e2e" ;;
+	"$STOCK" | "$STOCK"-*) echo "make e2e" ;;
 	*) echo "NEWER=$(cut -d - -f 1 <<< "${1##*/}") make newer-check" ;;
 	esac
 }
@@ -302,7 +302,7 @@ count_guests() {
 plan() {
 	local version=$1 extent=$2 where=newer names dirs=("$OUT/$1") number
 	shift 2
-	[ "$version" != 6.1 ] || where=stock
+	[ "$version" != "$STOCK" ] || where=stock
 	if [ $# -gt 0 ]; then
 		extent=part
 		mapfile -t names < <(chosen_for "$where" "$@")
@@ -328,13 +328,13 @@ plan() {
 	planned=$((planned + ${#dirs[@]}))
 }
 
-# on_kernel VERSION [kunit]: starts the guests planned for it. 6.1 is the kernel in /boot.
+# on_kernel VERSION [kunit]: starts the guests planned for it.
 on_kernel() {
 	local version=$1 dir dirs=() hint=''
 	for dir in "$OUT/$1" "$OUT/$1"-*; do
 		[ ! -d "$dir" ] || dirs+=("$dir")
 	done
-	if [ "$version" != 6.1 ]; then
+	if [ "$version" != "$STOCK" ]; then
 		if ! GUEST_PACK=$("$TOP/scripts/vm/package.sh" "$version"); then
 			note "Linux $version" 0 1 "its packages could not be fetched"
 			unset GUEST_PACK
@@ -446,15 +446,16 @@ VM_SECONDS=${VM_SECONDS:-4500}
 room=$(at_once)
 planned=0 first_guest=0
 whole=$(kernels)
-scenarios=$("$TOP/scripts/e2e/guest.sh" --tags)
-[ "$what" = kernels ] || must_mean_something "$@"
 mkdir -p "$BUILD"
 exec 8> "$OUT.lock"
 flock -n 8 || die "another run has its results in ${OUT#"$TOP/"}: wait for its end"
-rm -rf "$OUT"
-mkdir -p "$OUT"
 # A service that a package starts must not keep the lock.
 "$TOP/scripts/deps.sh" "${groups[@]}" 8>&-
+# After deps.sh, because the peer's tests are listed by python3.
+scenarios=$("$TOP/scripts/e2e/guest.sh" --tags)
+[ "$what" = kernels ] || must_mean_something "$@"
+rm -rf "$OUT"
+mkdir -p "$OUT"
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -465,7 +466,7 @@ check | all)
 	check) extent=quick ;;
 	all)
 		extent=most
-		if is_turn_of_debug; then with_debug=yes; else part='6.12 7.3'; fi
+		if is_turn_of_debug; then with_debug=yes; else part=$NEWER_ONES; fi
 		;;
 	all*) with_debug=yes ;;
 	esac
@@ -497,8 +498,8 @@ check | all)
 	[ -z "$with_debug" ] || on_debug
 	;;
 e2e)
-	plan 6.1 whole "$@"
-	on_kernel 6.1
+	plan "$STOCK" whole "$@"
+	on_kernel "$STOCK"
 	;;
 debug)
 	plan_debug "$@"

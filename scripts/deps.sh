@@ -31,7 +31,7 @@ packages() {
 		packages kernels
 		echo "$kernel_source" bash-builtins qperf libibverbs-dev librdmacm-dev \
 			python3-minimal python3-yaml tshark tcpdump ethtool nfs-common \
-			nfs-kernel-server wireguard-tools
+			nfs-kernel-server wireguard-tools fio
 		;;
 	kernels)
 		echo make gcc libc6-dev dkms

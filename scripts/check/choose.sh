@@ -5,7 +5,12 @@
 # file; its variable scenarios is the output of e2e/guest.sh --tags.
 # shellcheck disable=SC2154
 
-NEWER=${NEWER:-6.12}
+# The kernel in /boot, by which results and folders are named, and the newer ones that are fetched
+STOCK=$(stock_series)
+STOCK=${STOCK:-stock}
+NEWER_ONES="6.12 7.3"
+[ "$STOCK" != 6.12 ] || NEWER_ONES=7.3
+NEWER=${NEWER:-${NEWER_ONES%% *}}
 # check.sh all runs some things by turns, because two slow processors have an hour for it. The number
 # of the commit chooses. If it is even, that is the debug kernel, else the newer ones. Of the
 # scenarios that take turns it runs one in this number. The numbers are odd, so that each scenario
@@ -215,13 +220,14 @@ must_mean_something() {
 kernels() {
 	local version
 	case ${KERNELS:-} in
-	all) echo 6.1 6.12 7.3 ;;
+	all) echo "$STOCK $NEWER_ONES" ;;
+	'') echo "$STOCK" ;;
 	*)
-		for version in ${KERNELS:-6.1}; do
+		for version in $KERNELS; do
 			[[ $version =~ ^[67]\.[0-9]+$ ]] ||
 				die "KERNELS=\"$KERNELS\": give versions as in KERNELS=\"6.1 6.12 7.3\", or all"
 		done
-		echo "${KERNELS:-6.1}"
+		echo "$KERNELS"
 		;;
 	esac
 }

@@ -144,7 +144,7 @@ finish() {
 # the times in e2e/times of those that did not run
 write_times() {
 	sed '/^#/!d' "$TOP/scripts/e2e/times"
-	cat "$1"/6.1*/e2e.tap | tr -d '\r' |
+	find "$1" -regex ".*/$STOCK\(-[0-9]+\)?/e2e.tap" -exec cat {} + | tr -d '\r' |
 		sed -nE 's/^ok [0-9]+ - ([a-zA-Z0-9_]+) \(([0-9.]+) s\)$/\1 \2/p' |
 		cat - <(sed '/^#/d' "$TOP/scripts/e2e/times") | awk '!seen[$1]++' | LC_ALL=C sort
 }

@@ -34,19 +34,11 @@ polled() {
 	fail "$program with poll: the close always came first"
 }
 
-scenario ucmatose_50 40 "ucmatose, 50 connections"
-ucmatose_50() { both ucmatose -c 50; }
+scenario ucmatose_200 60 "ucmatose, 200 connections"
+ucmatose_200() { both ucmatose -c 200; }
 
 scenario ucmatose_data 30 "ucmatose, 10 connections, 20 messages of 20000 bytes"
 ucmatose_data() { both ucmatose -c 10 -C 20 -S 20000; }
-
-scenario cmtime_200 60 "cmtime, 200 connections"
-cmtime_200() {
-	new_port
-	serve server b cmtime -p "$PORT" -c 200
-	run client a cmtime -p "$PORT" -s "$B4" -c 200
-	is_running server || fail "the server ended"	# it waits for more
-}
 
 scenario rstream_sizes 60 "rstream, data verified, blocking and with poll" newer
 rstream_sizes() {

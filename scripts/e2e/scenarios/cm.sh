@@ -36,9 +36,7 @@ many_call() {
 	local before fallback
 	before=$(hw_counter mpa1 pending_overflow)
 	fallback=$(hw_counter mpa0 startups_fallback)
-	new_port
-	serve server b cmtime -p "$PORT" -c 50
-	run client a cmtime -p "$PORT" -s "$B4" -c 50
+	both ucmatose -c 50
 	[ "$(hw_counter mpa1 pending_overflow)" -gt "$before" ] || fail "nobody had to wait"
 	[ "$(hw_counter mpa0 startups_fallback)" = "$fallback" ] ||
 		fail "a caller fell back to revision 1"

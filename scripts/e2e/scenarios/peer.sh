@@ -16,10 +16,13 @@ peer() {
 }
 
 # Python takes 1.5 s to list the tests under emulation, so it does that once for all scenarios.
-export PEER_TESTS=${PEER_TESTS:-$(
-	python3 "$HERE/peer/run.py" --list responder initiator setup frames errors terminates \
-		reads answers closing late shows fuzz
-)}
+if [ -z "${PEER_TESTS:-}" ]; then
+	PEER_TESTS=$(
+		python3 "$HERE/peer/run.py" --list responder initiator setup frames errors \
+			terminates reads answers closing late shows fuzz
+	) || { echo "peer.sh: python3 cannot list the tests of the peer" >&2 && exit 2; }
+	export PEER_TESTS
+fi
 while IFS=$'\t' read -r file test text; do
 	tags=()
 	case $file/$test in
