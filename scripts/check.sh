@@ -174,7 +174,7 @@ build_programs() {
 	run_logged "$OUT/programs.log" make -C "$TOP/scripts/e2e/programs" OUT="$BUILD/e2e"
 }
 
-# How many guests may run at once. Each has two processors but uses little more than one, so
+# How many guests may run at once. Each has one or two processors, and uses little more than one, so
 # there may be one for each processor here, if there is memory for it.
 at_once() {
 	awk -v most="$(nproc)" -v each="$memory" '$1 == "MemAvailable:" {
@@ -194,7 +194,8 @@ wait_for_room() {
 
 # start_guest DIR: runs the scenarios in DIR/names in a guest with the chosen kernel, in the
 # background, once there is room. Each line of its output begins with the folder's name, and all
-# results go to DIR. DIR/append is added to the command line of the debug kernel.
+# results go to DIR. DIR/append is added to the command line of the debug kernel. The guest has two
+# processors, or those in DIR/processors.
 start_guest() {
 	local dir=$1 label='' slow=1 processors=2 options=() settings=() names
 	[ "$planned" = 1 ] || label="${dir##*/} | "
@@ -207,12 +208,12 @@ start_guest() {
 		watcher=$!
 	fi
 	[ "$room" = 1 ] || [ -z "$label" ] || slow=2
+	[ ! -e "$dir/processors" ] || processors=$(cat "$dir/processors")
 	if [ -n "${GUEST_PACK:-}" ]; then
 		options=(-K "$GUEST_PACK/bzImage" -M "$GUEST_PACK")
 	fi
 	if [ -n "$debugging" ]; then
 		slow=5
-		[ "$what" != all ] || processors=1
 		names+=(unload) # or kmemleak would look at a module in use
 		options+=(-a "kasan_multi_shot log_buf_len=16M $(cat "$dir/append")")
 		settings=(DEBUG_KERNEL=1)
@@ -323,6 +324,9 @@ plan() {
 		done
 	fi
 	printf '%s\n' "${names[@]}" | deal 1 "${dirs[@]}"
+	# Emulation takes half as long again with two processors, because one spins while it waits
+	# for the other, which does not run.
+	[ "$extent" != quick ] || echo 1 | tee "${dirs[@]/%//processors}" > /dev/null
 	[ "$extent" = whole ] || extent=part
 	echo "$extent" | tee "${dirs[@]/%//extent}" > /dev/null
 	planned=$((planned + ${#dirs[@]}))
@@ -375,6 +379,7 @@ plan_debug() {
 	if [ "$what" = all ]; then
 		step "half of these without kmemleak (make debug-check: all with it)"
 		echo kmemleak=off > "$two/append"
+		echo 1 | tee "$one/processors" "$two/processors" > /dev/null
 		places+=(beside) factor=1.3
 	fi
 	mapfile -t names < <(scenarios_for "${places[@]}")
