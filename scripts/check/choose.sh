@@ -35,6 +35,7 @@ left_out() {
 		check	slow	there is a quicker one; make e2e runs it, make check-all by turns
 		check	polls	a program that polls memory needs the only processor; make e2e runs it
 		check	hotplug	its guests have one processor; make e2e runs it
+		check	smp	its guests have one processor; make e2e runs it
 		stock	podman	podman is 90 MB; make container-check runs it
 		newer	podman	podman is 90 MB
 		debug	podman	that kernel has no seccomp, which podman wants

@@ -357,6 +357,7 @@ declare -A SECONDS_OF=() TEXT_OF=() TAGS_OF=() COMMAND_OF=()
 # compiler, podman, sshd, iscsi	what the machine must have
 # full			it fills the device, or moves gigabytes
 # polls			a program polls memory and needs a processor of its own
+# smp			it needs two processors
 # siw			siw is the peer
 # script		a script for the user
 # wire			the scenario judges the bytes on the cable

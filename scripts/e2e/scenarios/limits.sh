@@ -49,7 +49,7 @@ all_connected() { [ "$(hw_counter mpa0 startups_ok)" -ge "$1" ]; }
 
 # The programs spend most of their time in doorbells, so there they are preempted, with their socket
 # locked. Data that arrives meanwhile wakes a worker.
-scenario limits_workers 90 "tasks that are preempted in their doorbells hold up no worker"
+scenario limits_workers 90 "tasks that are preempted in their doorbells hold up no worker" smp
 limits_workers() {
 	local i way before preempted most nice idle=()
 	nice=$(</sys/bus/workqueue/devices/rdma_mpa/nice)
