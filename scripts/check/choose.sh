@@ -34,7 +34,6 @@ left_out() {
 	cat <<- 'END'
 		check	slow	there is a quicker one; make e2e runs it, make check-all by turns
 		check	polls	a program that polls memory needs the only processor; make e2e runs it
-		check	hotplug	its guests have one processor; make e2e runs it
 		check	smp	its guests have one processor; make e2e runs it
 		stock	podman	podman is 90 MB; make container-check runs it
 		newer	podman	podman is 90 MB

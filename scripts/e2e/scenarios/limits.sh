@@ -351,7 +351,7 @@ limits_stock_shrinks() {
 }
 
 scenario limits_stock_offline 60 "a processor leaves no chunks behind when it goes offline" \
-	hotplug newer
+	hotplug smp newer
 limits_stock_offline() {
 	trap 'trace_frees 0; echo 1 >"$CPU1"' EXIT
 	fill_stock 1
