@@ -68,8 +68,9 @@ unit_tests() {
 }
 
 fuzzing() {
-	local status=0
-	"$TOP/scripts/fuzz.sh" "${FUZZ_SECONDS:-30}" | tee "$OUT/fuzz.tap" || status=$?
+	local status=0 seconds=30
+	[ "$what" = all ] || seconds=10
+	"$TOP/scripts/fuzz.sh" "${FUZZ_SECONDS:-$seconds}" | tee "$OUT/fuzz.tap" || status=$?
 	hint="build/fuzz; again: make fuzz"
 	count "fuzzing the engine" "$OUT/fuzz.tap" $status
 }
