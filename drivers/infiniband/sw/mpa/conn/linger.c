@@ -61,7 +61,7 @@ static bool push_tail(struct rnic_ep *ep)
 			ep->conn.tail_len -= ret;
 		}
 	}
-	rnic_sock_want(&ep->conn.s, 1);
+	rnic_sock_want_any(&ep->conn.s);
 	unread = rnic_sock_unread(&ep->conn.s);
 	rnic_sock_consume(&ep->conn.s, unread);
 	done = !ep->conn.tail_len || (ret < 0 && ret != -EAGAIN);

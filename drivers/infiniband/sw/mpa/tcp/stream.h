@@ -249,6 +249,16 @@ static inline void rnic_sock_want(struct rnic_sock *s, u32 len)
 		compat_tcp_set_rcvlowat(s->sock->sk, len);
 }
 
+/*
+ * Report RNIC_SOCK_DATA at each byte. Unlike rnic_sock_want() this does not report what has arrived,
+ * because the caller, with the socket locked, looks.
+ */
+static inline void rnic_sock_want_any(struct rnic_sock *s)
+{
+	rnic_sock_assert_locked(s);
+	WRITE_ONCE(s->sock->sk->sk_rcvlowat, 1);
+}
+
 /* True if the connection is gone: reset, timed out, or closed by both ends. Any context. */
 static inline bool rnic_sock_dead(const struct rnic_sock *s)
 {
