@@ -55,6 +55,9 @@ void rnic_qp_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
 	struct rnic_conn *conn = container_of(s, struct rnic_conn, s);
 	struct rnic_qp *qp = conn->qp;
 
+	/* The startup still has the stream; rnic_qp_begin() looks. */
+	if (rnic_qp_life(qp) == RNIC_ATTACHED)
+		return;
 	if (event == RNIC_SOCK_DATA && qp->looking) {
 		qp->due = true;
 		return;
