@@ -10,6 +10,7 @@
 
 /* Called so since 6.2, and in stable 6.1. */
 #ifndef COMPAT_HAS_timer_delete_sync
+#define timer_delete(timer) del_timer(timer)
 #define timer_delete_sync(timer) del_timer_sync(timer)
 #endif
 

@@ -86,7 +86,7 @@ static void init_fields(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	spin_lock_init(&qp->sq_lock);
 	spin_lock_init(&qp->rq_lock);
 	INIT_WORK(&qp->work, rnic_qp_work);
-	INIT_DELAYED_WORK(&qp->again, rnic_qp_again);
+	timer_setup(&qp->again, rnic_qp_again, 0);
 	init_waitqueue_func_entry(&qp->unlocked, rnic_qp_unlocked);
 	INIT_LIST_HEAD(&qp->unlocked.entry);
 	tasklet_setup(&qp->soft, rnic_post_soft);
@@ -213,7 +213,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rnic_qp_move(qp, RNIC_MOVE_DESTROY);
 	spin_unlock_bh(&qp->lock);
 	cancel_work_sync(&qp->work);
-	cancel_delayed_work_sync(&qp->again);
+	timer_delete_sync(&qp->again);
 	tasklet_kill(&qp->soft);
 	cancel_work_sync(&qp->work);
 	rnic_cq_forget(qp->scq, ibqp);
@@ -304,6 +304,12 @@ static void await_end_of_connection(struct rnic_qp *qp)
 	rnic_qp_await_worker(qp);
 }
 
+/* The worker has nothing to do for the other states, which rdma_cm always sets. */
+static bool is_for_worker(enum ib_qp_state old, enum ib_qp_state state)
+{
+	return state == IB_QPS_RESET || (state == IB_QPS_ERR && old != IB_QPS_ERR);
+}
+
 /**
  * rnic_modify_qp() - ib_device_ops.modify_qp
  * @ibqp:	queue pair
@@ -322,6 +328,7 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
 	struct rnic_qp *qp = rnic_qp(ibqp);
+	enum ib_qp_state old;
 	int ret = 0;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
@@ -332,6 +339,7 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	    rnic_qp_state(qp) == IB_QPS_ERR)
 		await_end_of_connection(qp);
 	spin_lock_bh(&qp->lock);
+	old = qp->state;
 	if (mask & IB_QP_STATE)
 		ret = change_state(qp, attr->qp_state);
 	if (!ret && mask & IB_QP_ACCESS_FLAGS)
@@ -341,9 +349,7 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		finish_reset(qp);
 	if (!ret && mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
 		rnic_qp_close_sends(qp);
-	/* The worker has nothing to do for the other states, which rdma_cm always sets. */
-	if (!ret && mask & IB_QP_STATE &&
-	    (attr->qp_state == IB_QPS_RESET || attr->qp_state == IB_QPS_ERR))
+	if (!ret && mask & IB_QP_STATE && is_for_worker(old, attr->qp_state))
 		rnic_qp_kick(qp);
 	if (qp->sq.user)
 		rnic_qp_look(qp);

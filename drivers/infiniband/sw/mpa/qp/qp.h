@@ -190,8 +190,8 @@ struct rnic_rx {
  * @hold:	timer that sends the held bytes (@tx.held)
  * @soft:	tasklet that sends for a kernel consumer if a wake-up of the worker does not pay
  * @posts:	number of calls by which kernel consumers posted sends, under @sq_lock
- * @again:	wakes the worker to look for receives, because user space posts them without a
- *		doorbell: of a queue pair in error, or while a Send waits; or for room in a CQ
+ * @again:	timer that looks for receives, because user space posts them without a doorbell: of
+ *		a queue pair in error, or while a Send waits; or for room in a CQ
  * @unlocked:	wakes the worker when the socket lock is released, if it found it taken
  * @active:	time in jiffies when a queue pair in error last had a receive to flush, or of the
  *		last system call
@@ -241,7 +241,7 @@ struct rnic_qp {
 	struct hrtimer hold;
 	struct tasklet_struct soft;
 	u32 posts;
-	struct delayed_work again;
+	struct timer_list again;
 	struct wait_queue_entry unlocked;
 	unsigned long active;
 	struct rnic_cq *scq;
@@ -327,7 +327,7 @@ int rnic_qp_attach(struct rnic_qp *qp, struct rnic_conn *conn, const struct mpa_
 
 /* worker.c */
 void rnic_qp_work(struct work_struct *work);
-void rnic_qp_again(struct work_struct *work);
+void rnic_qp_again(struct timer_list *timer);
 int rnic_qp_unlocked(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key);
 void rnic_qp_await_worker(struct rnic_qp *qp);
 void rnic_qp_look(struct rnic_qp *qp);

@@ -6,8 +6,9 @@
  * window stops the peer (RFC 5041 section 7.1). Programs that were written on InfiniBand rely on
  * that, because there the sender repeats the message (RNR retry).
  */
+#include <compat/timer.h>
+
 #include "core/dev.h"
-#include "core/wq.h"
 #include "qp/priv.h"
 #include "qp/srq.h"
 
@@ -34,7 +35,7 @@ static void end_wait(struct rnic_qp *qp)
 	if (!qp->rx.rnr)
 		return;
 	WRITE_ONCE(qp->rx.rnr, false);
-	cancel_delayed_work(&qp->again);
+	timer_delete(&qp->again);
 }
 
 /**
@@ -130,6 +131,6 @@ bool rnic_receive_await(struct rnic_qp *qp)
 	}
 	if (!rx->rnr)
 		begin_wait(qp);
-	mod_delayed_work(rnic_wq, &qp->again, choose_pause(qp, waited));
+	mod_timer(&qp->again, jiffies + choose_pause(qp, waited));
 	return true;
 }

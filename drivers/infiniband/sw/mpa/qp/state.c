@@ -90,17 +90,23 @@ void rnic_qp_move(struct rnic_qp *qp, enum rnic_move move)
 }
 
 /**
- * rnic_qp_error() - move a queue pair to the error state and wake its worker
+ * rnic_qp_error() - move a queue pair to the error state and end its connection, if it has one
  * @qp:	queue pair
+ *
+ * Wakes the worker, which takes the connection down.
  *
  * Context: any but hard interrupt.
  */
 void rnic_qp_error(struct rnic_qp *qp)
 {
+	bool connected;
+
 	spin_lock_bh(&qp->lock);
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	connected = qp->conn;
 	spin_unlock_bh(&qp->lock);
-	rnic_qp_kick(qp);
+	if (connected)
+		rnic_qp_kick(qp);
 }
 
 /**

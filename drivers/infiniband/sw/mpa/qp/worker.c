@@ -20,7 +20,6 @@
 #include <linux/workqueue.h>
 
 #include "core/dev.h"
-#include "core/wq.h"
 #include "qp/cq.h"
 #include "qp/priv.h"
 #include "qp/srq.h"
@@ -33,24 +32,6 @@
 #define REFLUSH_MAX	(8 * HZ)
 /* Time, in jiffies, after which a flush looks again for room in a kernel consumer's CQ */
 #define CQ_ROOM_WAIT	msecs_to_jiffies(10)
-
-/**
- * rnic_qp_look() - look at the queues of a user's queue pair after a system call
- * @qp:	queue pair
- *
- * Wakes the worker of a queue pair in error, which flushes receives and looks for more for some
- * seconds. Looks for a late arming of the completion queues.
- *
- * Context: any.
- */
-void rnic_qp_look(struct rnic_qp *qp)
-{
-	WRITE_ONCE(qp->active, jiffies);
-	rnic_cq_watch(qp->scq);
-	rnic_cq_watch(qp->rcq);
-	if (rnic_qp_state(qp) == IB_QPS_ERR)
-		rnic_qp_kick(qp);
-}
 
 /*
  * Set the deadline of a close to CLOSE_MS after the last byte that the peer acknowledged, so that a
@@ -232,35 +213,70 @@ static void unlink_connection(struct rnic_qp *qp, struct rnic_conn *conn)
 	spin_unlock_bh(&qp->lock);
 }
 
-/* rnic_qp.again: wake the worker to look for receives, or for room in a CQ. */
-void rnic_qp_again(struct work_struct *work)
+/*
+ * User space posts receives without a doorbell, also to a queue pair in error, and waits for their
+ * completions. So look again after the time that has passed since the last receive or system call.
+ * After REFLUSH_MAX wait for the next system call, because an idle program must not cost CPU time.
+ */
+static void look_later(struct rnic_qp *qp)
 {
-	rnic_qp_kick(container_of(work, struct rnic_qp, again.work));
+	unsigned long idle = jiffies - READ_ONCE(qp->active);
+
+	if (idle < REFLUSH_MAX)
+		mod_timer(&qp->again, jiffies + max(idle, 1UL));
 }
 
 /*
- * Flush the queues. User space posts receives without a doorbell, also to a queue pair in error,
- * and waits for their completions. So look again after the time that has passed since the last
- * receive or system call. After REFLUSH_MAX wait for the next system call, because an idle program
- * must not cost CPU time. A kernel consumer polls its CQ some time, so look for room in it.
+ * Wake the worker to look for receives, or for room in a CQ. A user's queue pair in error needs it
+ * only if there is a receive, which this sees without a wake-up.
  */
+static void look_now(struct rnic_qp *qp)
+{
+	if (qp->rq.user && rnic_qp_must_flush(qp) && !rnic_rq_has(&qp->rq, 1))
+		look_later(qp);
+	else
+		rnic_qp_kick(qp);
+}
+
+/* The function of rnic_qp.again. */
+void rnic_qp_again(struct timer_list *timer)
+{
+	look_now(container_of(timer, struct rnic_qp, again));
+}
+
+/**
+ * rnic_qp_look() - look at the queues of a user's queue pair after a system call
+ * @qp:	queue pair
+ *
+ * Wakes the worker of a queue pair in error, which flushes receives and looks for more for some
+ * seconds. Looks for a late arming of the completion queues.
+ *
+ * Context: any.
+ */
+void rnic_qp_look(struct rnic_qp *qp)
+{
+	WRITE_ONCE(qp->active, jiffies);
+	rnic_cq_watch(qp->scq);
+	rnic_cq_watch(qp->rcq);
+	if (rnic_qp_state(qp) == IB_QPS_ERR)
+		look_now(qp);
+}
+
+/* Flush the queues. A kernel consumer polls its CQ some time, so look for room in it. */
 static void flush_queues(struct rnic_qp *qp)
 {
 	u32 get = qp->rq.get;
 	bool full = rnic_qp_flush(qp);
-	unsigned long idle;
 
 	if (rnic_qp_life(qp) == RNIC_GONE)
 		return;
 	if (full)
-		mod_delayed_work(rnic_wq, &qp->again, CQ_ROOM_WAIT);
+		mod_timer(&qp->again, jiffies + CQ_ROOM_WAIT);
 	if (!qp->rq.user)
 		return;
 	if (get != qp->rq.get)
 		WRITE_ONCE(qp->active, jiffies);
-	idle = jiffies - READ_ONCE(qp->active);
-	if (idle < REFLUSH_MAX)
-		mod_delayed_work(rnic_wq, &qp->again, max(idle, 1UL));
+	look_later(qp);
 }
 
 /* Socket not locked. Drops the queue pair's reference to @conn. */

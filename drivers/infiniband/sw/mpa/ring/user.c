@@ -339,7 +339,7 @@ static int pop_user_rqe(struct rnic_rq *rq, struct rnic_rwqe *rwqe)
 	ret = parse_rqe(rwqe, slot);
 	/* Read the entry before user space may overwrite it. */
 	smp_store_release(&slot->flags, 0);
-	rq->get++;
+	WRITE_ONCE(rq->get, rq->get + 1);
 	return ret ?: 1;
 }
 
@@ -359,11 +359,12 @@ int rnic_rq_pop(struct rnic_rq *rq, struct rnic_rwqe *rwqe)
 
 /**
  * rnic_rq_has() - test for a number of posted receives
- * @rq:		the ring, at its consumer
+ * @rq:		the ring
  * @n:		the number, not 0
  *
  * Looks at the @n-th entry only, because receives are posted in ring order.
  *
+ * Context: any. A hint unless the caller is the consumer.
  * Return: true if at least @n receives are posted.
  */
 bool rnic_rq_has(const struct rnic_rq *rq, u32 n)
@@ -372,5 +373,5 @@ bool rnic_rq_has(const struct rnic_rq *rq, u32 n)
 		return false;
 	if (!rq->user)
 		return READ_ONCE(rq->put) - rq->get >= n;
-	return READ_ONCE(get_rqe(rq, rq->get + n - 1)->flags) & SIW_WQE_VALID;
+	return READ_ONCE(get_rqe(rq, READ_ONCE(rq->get) + n - 1)->flags) & SIW_WQE_VALID;
 }
