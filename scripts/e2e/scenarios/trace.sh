@@ -146,23 +146,17 @@ trace_linger() {
 	peer linger floods
 }
 
-# count_works: how often the workers of the driver ran
-count_works() {
-	sed -nE 's/.* \[rdma_mpa\] .* hitcount: +([0-9]+)$/\1/p' "$1/hist" |
-		awk '{ sum += $1 } END { print sum + 0 }'
-}
-
 # A connection takes five turns: it is accepted, the Request and the Reply arrive, and a FIN at each
 # end. Chance may add some, because a turn may find half of a thing done. It was 20 to 28 once.
 scenario trace_works 60 "a connection takes few turns of the workers"
 trace_works() {
-	local works number
+	local works='function [a-z_]+ \[rdma_mpa\]$' number
 	trace_setup
-	works=$TRACE/events/workqueue/workqueue_execute_start
-	echo "hist:keys=function.sym" >"$works/trigger"
+	echo 1 >"$TRACE/events/workqueue/workqueue_execute_start/enable"
 	both ucmatose -c 50 -C 0
-	number=$(count_works "$works")
-	echo "$number turns for 50 connections"
-	cat "$works/hist"
+	echo 0 >"$TRACE/events/workqueue/workqueue_execute_start/enable"
+	grep -oE "$works" "$TRACE/trace" | sort | uniq -c
+	number=$(grep -cE "$works" "$TRACE/trace")
 	[ "$number" -le $((50 * 7)) ] || fail "$number turns of the workers for 50 connections"
+	[ "$number" -ge $((50 * 3)) ] || fail "only $number turns: the trace is not whole"
 }
