@@ -30,7 +30,8 @@ static int start_tcp(struct rnic_ep *ep)
 	if (!ndev || !rnic_rdmacm_is_right(cm_id, ep->dev))
 		goto put_ndev;
 	ret = rnic_sock_connect(&ep->conn.s, rnic_rdmacm_net(cm_id), ndev, &cm_id->local_addr,
-				&cm_id->m_remote_addr, cm_id->tos_set ? cm_id->tos : -1);
+				&cm_id->m_remote_addr, cm_id->tos_set ? cm_id->tos : -1,
+				rnic_conn_sock_event);
 	if (!ret)
 		rnic_sock_keepalive(&ep->conn.s, READ_ONCE(ep->dev->set.keepalive_s));
 put_ndev:
@@ -93,18 +94,6 @@ static int begin_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *para
 	return start_tcp(ep);
 }
 
-/*
- * TCP may be connected already, to this host. Send the Request here then, because the work would
- * cost a wake-up.
- */
-static void await_tcp(struct rnic_ep *ep)
-{
-	rnic_sock_redirect(&ep->conn.s, rnic_conn_sock_event);
-	rnic_startup_go_on(ep);
-	if (ep->state == MPA_CONNECTING)
-		rnic_startup_await_peer(ep);
-}
-
 /**
  * rnic_cm_connect() - ib_device_ops.iw_connect
  * @cm_id:	receives the events
@@ -131,7 +120,8 @@ int rnic_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		rnic_cm_put_id(ep);
 		rnic_startup(ep, MPA_ON_LOCAL_ERROR, ret);
 	} else {
-		await_tcp(ep);
+		/* TCP may be connected already; the event has queued our work then. */
+		rnic_startup_await_peer(ep);
 	}
 	rnic_ep_unlock(ep, noio);
 	rnic_ep_put(ep);

@@ -152,7 +152,6 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status);
 
 /* watch.c */
 enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status);
-void rnic_startup_go_on(struct rnic_ep *ep);
 void rnic_startup_look(struct rnic_ep *ep);
 void rnic_startup_work(struct work_struct *work);
 

@@ -226,28 +226,7 @@ static bool handle_cut(struct rnic_ep *ep)
 }
 
 /**
- * rnic_startup_go_on() - derive the next event of an endpoint and apply it
- * @ep:	endpoint, @lock held; the caller has a reference of its own
- *
- * Context: process.
- */
-void rnic_startup_go_on(struct rnic_ep *ep)
-{
-	enum mpa_event event;
-	int status = 0;
-
-	if (handle_cut(ep))
-		return;
-	event = find_event(ep, &status);
-	/* An eviction comes last, because the Request may have arrived. */
-	if (!event)
-		event = READ_ONCE(ep->cut);
-	if (event)
-		rnic_startup(ep, event, status);
-}
-
-/**
- * rnic_startup_look() - rnic_startup_go_on() with the lock
+ * rnic_startup_look() - derive the next event of an endpoint and apply it
  * @ep:	endpoint; the caller has a reference
  *
  * Context: rnic_startup_wq; the queue pair's worker when that took the connection down; rnic_wq
@@ -256,8 +235,17 @@ void rnic_startup_go_on(struct rnic_ep *ep)
 void rnic_startup_look(struct rnic_ep *ep)
 {
 	unsigned int noio = rnic_ep_lock(ep);
+	enum mpa_event event;
+	int status = 0;
 
-	rnic_startup_go_on(ep);
+	if (!handle_cut(ep)) {
+		event = find_event(ep, &status);
+		/* An eviction comes last, because the Request may have arrived. */
+		if (!event)
+			event = READ_ONCE(ep->cut);
+		if (event)
+			rnic_startup(ep, event, status);
+	}
 	rnic_ep_unlock(ep, noio);
 }
 

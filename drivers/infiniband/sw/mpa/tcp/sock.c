@@ -167,14 +167,9 @@ int rnic_sock_bind(struct rnic_sock *s, struct sockaddr_storage *local)
 	return kernel_bind(s->sock, (struct compat_sockaddr *)local, addr_len(local));
 }
 
-/* The rnic_sock_event_fn until the caller of rnic_sock_connect() sets another. */
-static void ignore_event(struct rnic_sock *s, enum rnic_sock_event event)
-{
-}
-
 static int bind_and_connect(struct rnic_sock *s, struct net *net, struct net_device *ndev,
 			    struct sockaddr_storage *local, struct sockaddr_storage *remote,
-			    int tos)
+			    int tos, rnic_sock_event_fn event)
 {
 	int vrf = rnic_addr_is_loopback(local) ? 0 : l3mdev_master_ifindex(ndev);
 	int ret;
@@ -185,7 +180,7 @@ static int bind_and_connect(struct rnic_sock *s, struct net *net, struct net_dev
 	ret = rnic_sock_bind(s, local);
 	if (ret)
 		goto err;
-	rnic_sock_hook(s, ignore_event);
+	rnic_sock_hook(s, event);
 	rnic_sock_delay_acks(s);
 	ret = kernel_connect(s->sock, (struct compat_sockaddr *)remote, addr_len(remote),
 			     O_NONBLOCK);
@@ -204,10 +199,7 @@ err:
  * @local:	address to bind to
  * @remote:	the peer's address
  * @tos:	type of service, or -1
- *
- * The socket is hooked, but its events are dropped until the caller calls rnic_sock_redirect() and
- * then looks at it, because a connection to this host may be established already. RNIC_SOCK_STATE
- * reports it later.
+ * @event:	hooked; RNIC_SOCK_STATE reports that the connection is established or failed
  *
  * rdma_cm chose the local port in a port space of its own, without regard to
  * net.ipv4.ip_local_reserved_ports. If TCP cannot bind to it, or it is reserved, this lets TCP
@@ -217,7 +209,8 @@ err:
  * Return: 0 if TCP is connecting, else -errno and no socket.
  */
 int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct net_device *ndev,
-		      struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos)
+		      struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
+		      rnic_sock_event_fn event)
 {
 	/* sin6_port is in the same place. */
 	u16 port = ntohs(((struct sockaddr_in *)local)->sin_port);
@@ -225,11 +218,11 @@ int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct net_device *n
 	int ret = -EADDRINUSE;
 
 	if (!inet_is_local_reserved_port(net, port))
-		ret = bind_and_connect(s, net, ndev, local, remote, tos);
+		ret = bind_and_connect(s, net, ndev, local, remote, tos, event);
 	if (ret != -EADDRINUSE && ret != -EADDRNOTAVAIL)
 		return ret;
 	((struct sockaddr_in *)&any)->sin_port = 0;
-	return bind_and_connect(s, net, ndev, &any, remote, tos);
+	return bind_and_connect(s, net, ndev, &any, remote, tos, event);
 }
 
 /**

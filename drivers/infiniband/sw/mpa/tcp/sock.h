@@ -94,7 +94,8 @@ int rnic_sock_create(struct rnic_sock *s, struct net *net, int vrf, sa_family_t 
 int rnic_sock_bind(struct rnic_sock *s, struct sockaddr_storage *local);
 void rnic_sock_delay_acks(struct rnic_sock *s);
 int rnic_sock_connect(struct rnic_sock *s, struct net *net, struct net_device *ndev,
-		      struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos);
+		      struct sockaddr_storage *local, struct sockaddr_storage *remote, int tos,
+		      rnic_sock_event_fn event);
 int rnic_sock_reconnect(struct rnic_sock *s, struct sockaddr_storage *remote);
 void rnic_sock_keepalive(struct rnic_sock *s, int seconds);
 void rnic_sock_tune(struct sock *sk);
