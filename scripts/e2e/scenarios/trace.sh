@@ -147,7 +147,8 @@ trace_linger() {
 }
 
 # A connection takes six turns: TCP connects and accepts, the Request and the Reply arrive, and a FIN
-# at each end. Chance may add some, because a turn may find half of a thing done. It was 20 to 28 once.
+# at each end. Chance may add some, because a turn may find half of a thing done. It was 20 to 28
+# once.
 scenario trace_works 60 "a connection takes few turns of the workers"
 trace_works() {
 	local works='function [a-z_]+ \[rdma_mpa\]$' number

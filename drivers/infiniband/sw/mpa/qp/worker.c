@@ -222,8 +222,9 @@ static void look_later(struct rnic_qp *qp)
 {
 	unsigned long idle = jiffies - READ_ONCE(qp->active);
 
+	/* Not later than another caller, which may have seen a later @active. */
 	if (idle < REFLUSH_MAX)
-		mod_timer(&qp->again, jiffies + max(idle, 1UL));
+		timer_reduce(&qp->again, jiffies + max(idle, 1UL));
 }
 
 /*
