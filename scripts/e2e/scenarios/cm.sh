@@ -82,21 +82,30 @@ asks_server() { rdma resource show cm_id | grep -q "mpa1.* state CONNECT .* src-
 
 has_waited() { [ "$(hw_counter mpa1 pending_overflow)" -gt "$1" ]; }
 
-# Alice's servers take three of four places, because a user gets three times what is free. They are
-# stopped, so they never give a place back.
+# four_places: mpa1 has them for startups that wait for their program. Nobody gives up, however slow
+# this machine is.
+four_places() {
+	dirty
+	echo 4 >/sys/class/infiniband/mpa1/mpa/max_pending
+	echo 600000 | tee /sys/class/infiniband/mpa[01]/mpa/{request,startup,accept}_timeout_ms >/dev/null
+}
+
+# silent_server NAME [PREFIX...]: a server that has a caller and never answers
+silent_server() {
+	new_port
+	serve "$1" b "${@:2}" rping -s -a "$B4" -p "$PORT" -C 1
+	kill -STOP "${PIDS[$1]}"
+	start "caller_$1" a rping -c -a "$B4" -p "$PORT" -C 1
+}
+
+# Alice's servers take three of four places, because a user gets three times what is free.
 scenario cm_silent_servers 60 "one who listens on many ports and answers on none leaves room to others"
 cm_silent_servers() {
 	local i before
-	dirty
 	before=$(hw_counter mpa1 pending_overflow)
-	echo 4 >/sys/class/infiniband/mpa1/mpa/max_pending
-	# Nobody gives up, however slow this machine is.
-	echo 600000 | tee /sys/class/infiniband/mpa[01]/mpa/{request,startup,accept}_timeout_ms >/dev/null
+	four_places
 	for i in 1 2 3 4 5; do
-		new_port
-		serve "alice$i" b "${ALICE[@]}" rping -s -a "$B4" -p "$PORT" -C 1
-		kill -STOP "${PIDS[alice$i]}"
-		start "caller$i" a rping -c -a "$B4" -p "$PORT" -C 1
+		silent_server "alice$i" "${ALICE[@]}"
 		[ "$i" -gt 3 ] || wait_for 10 asks_server "$PORT"
 	done
 	wait_for 10 has_waited "$before"
@@ -104,6 +113,16 @@ cm_silent_servers() {
 	serve root b rping -s -a "$B4" -p "$PORT" -C 1
 	run client a rping -c -a "$B4" -p "$PORT" -C 1
 	reap root
+}
+
+scenario cm_silent_root 60 "root's servers may take all places"
+cm_silent_root() {
+	local i
+	four_places
+	for i in 1 2 3 4; do
+		silent_server "root$i"
+		wait_for 10 asks_server "$PORT"
+	done
 }
 
 refusals() {
