@@ -250,8 +250,8 @@ static inline void rnic_sock_want(struct rnic_sock *s, u32 len)
 }
 
 /*
- * Report RNIC_SOCK_DATA at each byte. Unlike rnic_sock_want() this does not report what has arrived,
- * because the caller, with the socket locked, looks.
+ * Report RNIC_SOCK_DATA at each byte. Unlike rnic_sock_want() this does not report what has
+ * arrived, because the caller, with the socket locked, looks.
  */
 static inline void rnic_sock_want_any(struct rnic_sock *s)
 {
