@@ -104,7 +104,5 @@ bool rnic_post_now(struct rnic_qp *qp, struct rnic_sock *s)
 	if (pace->soft_left)
 		WRITE_ONCE(pace->soft_left, pace->soft_left - 1);
 	take_posts(qp);
-	/* In SQD the worker waits until all is sent. */
-	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || rnic_qp_failed(qp) ||
-	       rnic_qp_state(qp) != IB_QPS_RTS;
+	return rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) || rnic_qp_is_ending(qp);
 }

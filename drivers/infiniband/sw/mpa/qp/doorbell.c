@@ -26,9 +26,8 @@ void rnic_qp_doorbell(struct rnic_qp *qp)
 		rnic_sock_lock(&conn->s);
 		if (READ_ONCE(qp->conn) == conn && rnic_qp_sends(qp)) {
 			rnic_pace_rung(&qp->tx.pace);
-			/* In SQD the worker waits until all is sent. */
-			kick = rnic_bulk_doorbell(qp, &conn->s) || rnic_qp_failed(qp) ||
-			       rnic_qp_state(qp) != IB_QPS_RTS || qp->rx.rnr;
+			kick = rnic_bulk_doorbell(qp, &conn->s) || rnic_qp_is_ending(qp) ||
+			       qp->rx.rnr;
 			kick |= rnic_receive_backlog(qp, conn);
 		}
 		rnic_sock_unlock(&conn->s);

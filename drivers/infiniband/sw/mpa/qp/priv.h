@@ -22,6 +22,15 @@ static inline bool rnic_qp_failed(const struct rnic_qp *qp)
 	return rnic_qp_life(qp) == RNIC_FAILED;
 }
 
+/*
+ * Return: true if the worker has to look whether the connection is over. In SQD, and after the
+ * peer's FIN, it waits until all is sent. Socket locked.
+ */
+static inline bool rnic_qp_is_ending(const struct rnic_qp *qp)
+{
+	return rnic_qp_failed(qp) || rnic_qp_state(qp) != IB_QPS_RTS || qp->rx.eof;
+}
+
 /* Return: true if posted work requests may still be sent. Socket locked. */
 static inline bool rnic_qp_sends(const struct rnic_qp *qp)
 {
