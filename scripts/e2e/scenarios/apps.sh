@@ -79,7 +79,7 @@ riostream_verify() {
 run_qperf() {
 	local turn
 	for turn in {1..20}; do
-		try client a qperf -lp "$PORT" "$B4" -cm 1 -t "$SLOW" "$@"
+		try client a qperf -lp "$PORT" "$B4" -cm 1 -t "$SLOW" -to $((10 * SLOW)) "$@"
 		grep -q 'Event rejected' "$WORK/client.log" || break
 		note "try $turn: qperf's client came before its server listened"
 	done

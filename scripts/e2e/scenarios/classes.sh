@@ -1,6 +1,8 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# lockdep's view of our locks, on a kernel that has lockdep.
+# lockdep's view of our locks, on a kernel that has lockdep. The scenarios of this file come before
+# those of lend.sh, by its name, because lend_kernel takes the lock of a kernel socket under ep->lock,
+# as it should, and lockdep forgets nothing.
 
 # lock_edges: "FIRST LAST" for each pair of locks of which the last was taken while the first
 # was held
