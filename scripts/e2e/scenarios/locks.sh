@@ -1,8 +1,6 @@
 # shellcheck shell=bash disable=SC2153,SC2154
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# lockdep's view of our locks, on a kernel that has lockdep. The scenarios of this file come before
-# those of lend.sh, by its name, because lend_kernel takes the lock of a kernel socket under ep->lock,
-# as it should, and lockdep forgets nothing.
+# lockdep's view of our locks, on a kernel that has lockdep.
 
 # lock_edges: "FIRST LAST" for each pair of locks of which the last was taken while the first
 # was held
@@ -12,8 +10,10 @@ lock_edges() {
 
 # The locks of our sockets have a class of their own, because other users of TCP in the kernel, as
 # NFS and NVMe over TCP, do things under their locks that we must not do under ours. The spinlocks
-# inside have the kernel's, because lockdep in a softirq would warn of a class that changes.
-scenario lock_classes 60 "lockdep tells the locks of our sockets from those of others" lockdep
+# inside have the kernel's, because lockdep in a softirq would warn of a class that changes. This
+# comes first, because lend_kernel takes the lock of a kernel socket under ep->lock, as it should, and
+# lockdep forgets nothing.
+scenario lock_classes 60 "lockdep tells the locks of our sockets from those of others" lockdep first
 lock_classes() {
 	local class
 	rping_pair b a "$B4" 1000
