@@ -358,6 +358,7 @@ declare -A SECONDS_OF=() TEXT_OF=() TAGS_OF=() COMMAND_OF=()
 # full			it fills the device, or moves gigabytes
 # polls			a program polls memory and needs a processor of its own
 # smp			it needs two processors
+# turns			it counts turns of the workers
 # siw			siw is the peer
 # script		a script for the user
 # wire			the scenario judges the bytes on the cable
