@@ -27,7 +27,7 @@ static bool receive_and_answer(struct rnic_qp *qp, struct rnic_sock *s)
 	bool open = qp->tx.open;
 	const struct rnic_read_in *asked;
 
-	if (rnic_rx_run(qp, s) || rnic_qp_failed(qp) || qp->rx.eof)
+	if (rnic_rx_run(qp, s) || rnic_qp_is_ending(qp))
 		return true;
 	/* A response that has begun goes on when TCP has room, or in the worker. */
 	asked = qp->tx.msg == RNIC_TX_RESPONSE ? NULL : rnic_read_in_head(&qp->readq);
@@ -108,7 +108,7 @@ void rnic_qp_begin(struct rnic_qp *qp, struct rnic_conn *conn)
 	local_bh_disable();
 	if (is_small(qp, conn))
 		kick = rnic_rx_run(qp, s) || rnic_tx_run(qp, s, RNIC_INLINE_MAX, false) ||
-		       rnic_qp_failed(qp) || qp->rx.eof;
+		       rnic_qp_is_ending(qp);
 	local_bh_enable();
 	rnic_sock_unlock(s);
 	if (kick)
