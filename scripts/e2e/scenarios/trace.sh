@@ -148,10 +148,10 @@ trace_linger() {
 
 # A connection takes six turns: TCP connects and accepts, the Request and the Reply arrive, and a FIN
 # at each end. Chance adds some on a busy machine, because a turn may find half of a thing done. It
-# was 20 to 28 once.
+# was 20 to 28 once. The startup has three of the six at most, and a close none.
 scenario trace_works 60 "a connection takes few turns of the workers" turns
 trace_works() {
-	local works='function [a-z_]+ \[rdma_mpa\]$' number
+	local works='function [a-z_]+ \[rdma_mpa\]$' number startups
 	trace_setup
 	echo 1 >"$TRACE/events/workqueue/workqueue_execute_start/enable"
 	both ucmatose -c 50 -C 0
@@ -159,5 +159,7 @@ trace_works() {
 	grep -oE "$works" "$TRACE/trace" | sort | uniq -c
 	number=$(grep -cE "$works" "$TRACE/trace")
 	[ "$number" -le $((50 * 12)) ] || fail "$number turns of the workers for 50 connections"
+	startups=$(grep -c 'function rnic_startup_work ' "$TRACE/trace")
+	[ "$startups" -le $((50 * 7 / 2)) ] || fail "$startups of the startups' work"
 	[ "$number" -ge $((50 * 3)) ] || fail "only $number turns: the trace is not whole"
 }
