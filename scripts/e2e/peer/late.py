@@ -81,7 +81,8 @@ def late_over():
         early = conn.said
         conn.say(conn.message(b"behind it"))
         conn.terminated("1/2/2", about=early)
-        assert 1 <= now() - conn.begin, "too early"
+        # The driver counts jiffies, of which the first has begun already.
+        assert 0.75 < now() - conn.begin, "too early"
         program.expect("DISCONNECTED")
 
 
