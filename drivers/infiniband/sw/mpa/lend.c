@@ -328,15 +328,6 @@ int rnic_lend_open(struct rnic_ulp *u)
 	return 0;
 }
 
-/* End as rdma_disconnect() does: the device sends what was posted, then FIN. */
-static void disconnect_qp(struct ib_qp *ibqp)
-{
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
-
-	rnic_modify_qp(ibqp, &attr, IB_QP_STATE, NULL);
-	rnic_qp_rem_ref(ibqp);
-}
-
 /**
  * rnic_lend_close() - the user closes the connection
  * @u:	the connection
@@ -362,8 +353,11 @@ bool rnic_lend_close(struct rnic_ulp *u)
 		if (had)
 			rnic_ep_put(had);
 	}
-	if (ibqp)
-		disconnect_qp(ibqp);
+	if (ibqp) {
+		/* As rdma_disconnect(): the device sends what was posted, then FIN. */
+		rnic_qp_close(ibqp, &ep->conn);
+		rnic_qp_rem_ref(ibqp);
+	}
 	rnic_ep_put(ep);
 	return kept;
 }

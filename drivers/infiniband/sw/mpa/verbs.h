@@ -9,6 +9,8 @@
 #include <rdma/ib_verbs.h>
 #include <compat/verbs.h>
 
+struct rnic_conn;
+
 /* verbs.c */
 int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata);
 void rnic_get_fw_str(struct ib_device *ibdev, char *str);
@@ -28,6 +30,7 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, i
 int rnic_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_ucontext *uctx);
 void rnic_qp_publish(struct ib_qp *ibqp);
 void rnic_qp_abandon(struct ib_qp *ibqp);
+void rnic_qp_close(struct ib_qp *ibqp, const struct rnic_conn *conn);
 int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
 int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);

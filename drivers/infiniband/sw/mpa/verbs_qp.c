@@ -257,6 +257,25 @@ static void finish_reset(struct rnic_qp *qp)
 	spin_unlock_bh(&qp->lock);
 }
 
+/**
+ * rnic_qp_close() - close a connection as IB_QPS_SQD does
+ * @ibqp:	queue pair; the caller has a reference
+ * @conn:	the connection; nothing happens if the queue pair has it no longer
+ *
+ * Context: process.
+ */
+void rnic_qp_close(struct ib_qp *ibqp, const struct rnic_conn *conn)
+{
+	struct rnic_qp *qp = rnic_qp(ibqp);
+	bool closes;
+
+	spin_lock_bh(&qp->lock);
+	closes = qp->conn == conn && !enter_sqd(qp);
+	spin_unlock_bh(&qp->lock);
+	if (closes)
+		rnic_qp_close_sends(qp);
+}
+
 static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 {
 	bool unused = qp->state == IB_QPS_INIT || qp->state == IB_QPS_RTR;

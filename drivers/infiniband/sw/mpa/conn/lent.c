@@ -223,7 +223,8 @@ unlock:
 /**
  * rnic_lent_close() - the program closes the connection
  * @ep:		the endpoint; the caller has a reference
- * @ibqp:	set to the queue pair, with a reference, if it runs; the caller moves it to SQD
+ * @ibqp:	set to the queue pair, with a reference, if it has the stream or had it just now;
+ *		else NULL
  *
  * A startup ends. The consumer gets no event any more.
  *
@@ -241,11 +242,8 @@ bool rnic_lent_close(struct rnic_ep *ep, struct ib_qp **ibqp)
 		ep->ops = &nobody;
 		ep->stays = false;
 		if (ep->state == MPA_OPERATING || ep->state == MPA_WAIT_RTR) {
-			/* After the end the queue pair may have another connection. */
-			if (!rnic_conn_ended(&ep->conn)) {
-				*ibqp = &ep->conn.qp->ibqp;
-				rnic_qp_get(ep->conn.qp);
-			}
+			*ibqp = &ep->conn.qp->ibqp;
+			rnic_qp_get(ep->conn.qp);
 		} else if (ep->state != MPA_LINGER) {
 			rnic_startup(ep, MPA_ON_CONSUMER_GONE, -ECONNABORTED);
 		}

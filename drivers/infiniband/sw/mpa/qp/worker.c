@@ -111,7 +111,8 @@ void rnic_qp_close_sends(struct rnic_qp *qp)
 	u32 unread;
 
 	spin_lock_bh(&qp->lock);
-	conn = qp->conn ? rnic_conn_get(qp->conn) : NULL;
+	/* In RTS it is another connection, which nobody closes. */
+	conn = qp->conn && qp->state != IB_QPS_RTS ? rnic_conn_get(qp->conn) : NULL;
 	spin_unlock_bh(&qp->lock);
 	/* A queue pair in error stays there. */
 	if (!conn)
