@@ -125,6 +125,24 @@ cm_silent_root() {
 	done
 }
 
+# The caller of the stalled program ends, which is an event of the endpoint that is locked.
+scenario cm_stalled 60 "a program that stalls in rdma_accept() delays nobody else's connections" newer
+cm_stalled() {
+	new_port
+	serve stalled b rping -s -a "$B4" -p "$PORT" -C 1
+	insmod "$KMOD/stall.ko" tgid="${PIDS[stalled]}"
+	trap 'rmmod stall' EXIT
+	start caller a rping -c -a "$B4" -p "$PORT" -C 1
+	wait_for 10 grep -qx 1 /sys/module/stall/parameters/stalled
+	kill -KILL "${PIDS[caller]}"
+	ended caller
+	new_port
+	serve server b rping -s -a "$B4" -p "$PORT" -C 1
+	run client a rping -c -a "$B4" -p "$PORT" -C 1
+	reap server
+	grep -qx 1 /sys/module/stall/parameters/stalled || fail "it does not stall any more"
+}
+
 refusals() {
 	echo $(($(hw_counter mpa1 backlog_overflow) + $(hw_counter mpa1 startups_rejected)))
 }

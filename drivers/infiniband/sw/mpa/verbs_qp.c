@@ -305,8 +305,8 @@ static int change_state(struct rnic_qp *qp, enum ib_qp_state state)
 
 /*
  * The code that set ERR has woken the worker, which takes the connection down. The worker does
- * nothing while the startup has the stream, so run the startup's work first; it wakes the worker
- * when it ends.
+ * nothing while the startup has the stream, so let the startup look first; it wakes the worker when
+ * it ends.
  */
 static void await_end_of_connection(struct rnic_qp *qp)
 {
@@ -316,8 +316,7 @@ static void await_end_of_connection(struct rnic_qp *qp)
 	conn = qp->life == RNIC_ATTACHED ? rnic_conn_get(qp->conn) : NULL;
 	spin_unlock_bh(&qp->lock);
 	if (conn) {
-		rnic_conn_kick(conn);
-		flush_work(&conn->work);
+		rnic_startup_await_look(conn);
 		rnic_conn_put(conn);
 	}
 	rnic_qp_await_worker(qp);

@@ -83,9 +83,10 @@ static void begin_endpoint(struct rnic_ep *ep, struct rnic_listener *l, const st
 			   const struct sockaddr_storage *remote)
 {
 	struct rnic_settings *set = &l->dev->set;
+	unsigned int noio;
 
 	rnic_ep_get(ep);
-	mutex_lock(&ep->lock);
+	noio = rnic_ep_lock(ep);
 	WRITE_ONCE(ep->listener, l);
 	ep->conn.s = *s;
 	rnic_sock_keepalive(&ep->conn.s, READ_ONCE(set->keepalive_s));
@@ -93,7 +94,7 @@ static void begin_endpoint(struct rnic_ep *ep, struct rnic_listener *l, const st
 		WRITE_ONCE(ep->cut, MPA_ON_CONSUMER_GONE);
 	rnic_conn_arm(&ep->conn, rnic_room_request_time(set));
 	rnic_room_enter(ep, remote);
-	mutex_unlock(&ep->lock);
+	rnic_ep_unlock(ep, noio);
 }
 
 /* @l: listener of the first pending connection if its device has no room, else NULL */

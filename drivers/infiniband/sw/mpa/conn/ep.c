@@ -37,6 +37,45 @@ static void free_endpoint(struct rnic_conn *conn)
 }
 
 /**
+ * rnic_ep_trylock() - lock an endpoint as rnic_ep_lock() does, if nobody has it locked
+ * @ep:		endpoint; the caller has a reference
+ * @noio:	set for rnic_ep_unlock()
+ *
+ * Context: process.
+ * Return: false if another task has it locked, which queues the endpoint's work after that.
+ */
+bool rnic_ep_trylock(struct rnic_ep *ep, unsigned int *noio)
+{
+	if (!mutex_trylock(&ep->lock)) {
+		WRITE_ONCE(ep->missed, true);
+		/* Store @missed before trying once more. Pairs with rnic_ep_unlock(). */
+		smp_mb();
+		if (!mutex_trylock(&ep->lock))
+			return false;
+	}
+	WRITE_ONCE(ep->missed, false);
+	*noio = memalloc_noio_save();
+	return true;
+}
+
+/**
+ * rnic_ep_unlock() - unlock an endpoint
+ * @ep:		endpoint; the caller has a reference
+ * @noio:	of rnic_ep_lock() or rnic_ep_trylock()
+ *
+ * Context: process.
+ */
+void rnic_ep_unlock(struct rnic_ep *ep, unsigned int noio)
+{
+	memalloc_noio_restore(noio);
+	mutex_unlock(&ep->lock);
+	/* Unlock before reading @missed. Pairs with rnic_ep_trylock(). */
+	smp_mb();
+	if (READ_ONCE(ep->missed))
+		rnic_conn_kick(&ep->conn);
+}
+
+/**
  * rnic_ep_leave_qp() - undo rnic_ep_join_qp()
  * @ep:	endpoint, @lock held
  *

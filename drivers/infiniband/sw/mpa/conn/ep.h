@@ -42,7 +42,8 @@ struct rnic_ep_ops {
  * @node:	entry in the device's list
  * @cut:	MPA_ON_CONSUMER_GONE, _DEVICE_GONE or _EVICTED to end it from outside; no lock
  * @dev:	device, which waits for its list of endpoints to become empty
- * @lock:	protects what follows; may be held when the socket lock is taken
+ * @lock:	protects what follows @missed; may be held when the socket lock is taken
+ * @missed:	a look found @lock held, so its holder queues the work; no lock
  * @state:	see wire/machine.h
  * @initiator:	true if we connected
  * @place:	a responder's until it is accepted or gone; under the device's ep_lock
@@ -75,6 +76,7 @@ struct rnic_ep {
 	enum mpa_event cut;
 	struct rnic_dev *dev;
 	struct mutex lock; /* see above */
+	bool missed;
 	enum mpa_state state;
 	bool initiator;
 	struct rnic_place place;
@@ -111,12 +113,6 @@ static inline unsigned int rnic_ep_lock(struct rnic_ep *ep)
 	return memalloc_noio_save();
 }
 
-static inline void rnic_ep_unlock(struct rnic_ep *ep, unsigned int noio)
-{
-	memalloc_noio_restore(noio);
-	mutex_unlock(&ep->lock);
-}
-
 static inline struct rnic_ep *rnic_ep_get(struct rnic_ep *ep)
 {
 	rnic_conn_get(&ep->conn);
@@ -130,6 +126,8 @@ static inline void rnic_ep_put(struct rnic_ep *ep)
 }
 
 /* ep.c */
+bool rnic_ep_trylock(struct rnic_ep *ep, unsigned int *noio);
+void rnic_ep_unlock(struct rnic_ep *ep, unsigned int noio);
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, const struct rnic_ep_ops *ops,
 			    struct workqueue_struct *wq, work_func_t look, gfp_t gfp);
 struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id);
@@ -153,6 +151,7 @@ int rnic_startup(struct rnic_ep *ep, enum mpa_event event, int status);
 /* watch.c */
 enum mpa_event rnic_startup_early(struct rnic_ep *ep, int *status);
 void rnic_startup_look(struct rnic_ep *ep);
+void rnic_startup_await_look(struct rnic_conn *conn);
 void rnic_startup_work(struct work_struct *work);
 
 /* frame.c */

@@ -225,27 +225,56 @@ static bool handle_cut(struct rnic_ep *ep)
 	       !rnic_startup(ep, MPA_ON_TIME_OVER, -ETIMEDOUT);
 }
 
+static void apply_next_event(struct rnic_ep *ep)
+{
+	enum mpa_event event;
+	int status = 0;
+
+	lockdep_assert_held(&ep->lock);
+	if (handle_cut(ep))
+		return;
+	event = find_event(ep, &status);
+	/* An eviction comes last, because the Request may have arrived. */
+	if (!event)
+		event = READ_ONCE(ep->cut);
+	if (event)
+		rnic_startup(ep, event, status);
+}
+
 /**
  * rnic_startup_look() - derive the next event of an endpoint and apply it
  * @ep:	endpoint; the caller has a reference
+ *
+ * Does not wait for ep->lock, because the startups of all programs would: a program's task that
+ * has it may wait for memory, or its cgroup may have used up its time on the processor.
  *
  * Context: rnic_startup_wq; the queue pair's worker when that took the connection down; rnic_wq
  * when it lingers; always rnic_lent_wq for a lent connection.
  */
 void rnic_startup_look(struct rnic_ep *ep)
 {
-	unsigned int noio = rnic_ep_lock(ep);
-	enum mpa_event event;
-	int status = 0;
+	unsigned int noio;
 
-	if (!handle_cut(ep)) {
-		event = find_event(ep, &status);
-		/* An eviction comes last, because the Request may have arrived. */
-		if (!event)
-			event = READ_ONCE(ep->cut);
-		if (event)
-			rnic_startup(ep, event, status);
-	}
+	if (!rnic_ep_trylock(ep, &noio))
+		return;
+	apply_next_event(ep);
+	rnic_ep_unlock(ep, noio);
+}
+
+/**
+ * rnic_startup_await_look() - look at an endpoint in the caller
+ * @conn:	the endpoint's; the caller has a reference
+ *
+ * Waits for ep->lock, so the look has happened when this returns.
+ *
+ * Context: process, a program's task.
+ */
+void rnic_startup_await_look(struct rnic_conn *conn)
+{
+	struct rnic_ep *ep = container_of(conn, struct rnic_ep, conn);
+	unsigned int noio = rnic_ep_lock(ep);
+
+	apply_next_event(ep);
 	rnic_ep_unlock(ep, noio);
 }
 
@@ -254,8 +283,8 @@ void rnic_startup_look(struct rnic_ep *ep)
  * @work:	its conn.work; a reference is dropped
  *
  * The queue pair's worker calls this when it has taken down a connection that was not lent
- * (rnic_conn_end()), and @work may run in rnic_startup_wq or rnic_wq at the same time. The second
- * turn waits for ep->lock, and each has a reference of its own.
+ * (rnic_conn_end()), and @work may run in rnic_startup_wq or rnic_wq at the same time. Each turn
+ * has a reference of its own, and the one that finds ep->lock held leaves its look to a third.
  *
  * Context: as for rnic_startup_look().
  */
