@@ -233,6 +233,14 @@ insert() {
 	insmod "$@"
 }
 
+# stall NAME FUNCTION: the program, which start() has started, stalls there until rmmod stall
+stall() {
+	insmod "$KMOD/stall.ko" tgid="${PIDS[$1]}" at="$2"
+	trap 'rmmod stall' EXIT
+}
+
+is_stalled() { [ "$(</sys/module/stall/parameters/stalled)" = 1 ]; }
+
 # Starts no program for what is loaded or set already.
 load_modules() {
 	local shared=/sys/module/ib_core/parameters/netns_mode mode=''

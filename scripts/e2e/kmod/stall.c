@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Stalls a program where it takes the depths of a connection that it makes or accepts, until the
- * module is removed. It then has the endpoint locked, as a program would that waits for memory or
- * for its cgroup's time on the processor.
+ * Stalls a program at the beginning of a function of the driver, until this module is removed: as
+ * if it waited for memory there, or its cgroup had used up its time on the processor.
  *
- *	insmod stall.ko tgid=NUMBER
+ *	insmod stall.ko tgid=NUMBER at=FUNCTION
  */
 #define pr_fmt(fmt) "stall: " fmt
 
@@ -17,37 +16,45 @@ static int tgid;
 module_param(tgid, int, 0444);
 MODULE_PARM_DESC(tgid, "the program");
 
+static char *at;
+module_param(at, charp, 0444);
+MODULE_PARM_DESC(at, "the function, of at most three arguments, which are integers or pointers");
+
 static int stalled;
 module_param(stalled, int, 0444);
-MODULE_PARM_DESC(stalled, "how many of its tasks are stalled");
+MODULE_PARM_DESC(stalled, "1 while a task of the program is stalled");
 
+static int redirect_task(struct kprobe *probe, struct pt_regs *regs);
+
+static struct kprobe probe = { .pre_handler = redirect_task };
 static DECLARE_WAIT_QUEUE_HEAD(wait);
 static bool over;
 
-/* Runs instead of the probed function, which returns nothing. The depths are 0 then. */
-static void stall_task(void)
+/* Runs instead of the function, because a handler of a probe may not sleep, and calls it then. */
+static unsigned long stall_task(unsigned long a, unsigned long b, unsigned long c)
 {
-	WRITE_ONCE(stalled, 1);
+	unsigned long (*function)(unsigned long a, unsigned long b, unsigned long c);
+	unsigned long ret;
+
 	wait_event_killable(wait, READ_ONCE(over));
+	function = (void *)probe.addr;
+	ret = function(a, b, c);
 	WRITE_ONCE(stalled, 0);
 	wake_up_all(&wait);
+	return ret;
 }
 
 static int __kprobes redirect_task(struct kprobe *probe, struct pt_regs *regs)
 {
-	if (current->tgid != tgid || READ_ONCE(stalled))
+	if (current->tgid != tgid || cmpxchg(&stalled, 0, 1))
 		return 0;
 	instruction_pointer_set(regs, (unsigned long)stall_task);
 	return 1;
 }
 
-static struct kprobe probe = {
-	.symbol_name = "rnic_ep_set_depths",
-	.pre_handler = redirect_task,
-};
-
 static int __init stall_init(void)
 {
+	probe.symbol_name = at;
 	return register_kprobe(&probe);
 }
 
@@ -64,5 +71,5 @@ static void __exit stall_exit(void)
 
 module_init(stall_init);
 module_exit(stall_exit);
-MODULE_DESCRIPTION("Stalls a program that has an endpoint locked");
+MODULE_DESCRIPTION("Stalls a program in the driver");
 MODULE_LICENSE("Dual BSD/GPL");

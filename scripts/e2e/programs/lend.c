@@ -82,18 +82,24 @@ void tcp_join(struct lent *l, int listener)
 	close(listener);
 }
 
-void tcp_connect(struct lent *l)
+/* Connect new sockets. */
+void tcp_connect_next(struct lent *l)
 {
 	struct sockaddr_storage to;
 	int listener;
 
-	memset(l, 0, sizeof(*l));
-	pair_init(&l->p, &defaults);
 	probe_address(&to);
 	listener = tcp_listen(&l->p.b);
 	enter(&l->p.a);
 	l->a = socket(to.ss_family, SOCK_STREAM, 0);
 	tcp_join(l, listener);
+}
+
+void tcp_connect(struct lent *l)
+{
+	memset(l, 0, sizeof(*l));
+	pair_init(&l->p, &defaults);
+	tcp_connect_next(l);
 }
 
 int try_ulp(int fd, const char *name)

@@ -23,6 +23,7 @@ struct lent {
 /* From TCP to an established stream */
 int tcp_listen(const struct side *server);
 void tcp_join(struct lent *l, int listener);
+void tcp_connect_next(struct lent *l);
 void tcp_connect(struct lent *l);
 void make_device(struct lent *l, struct side *s);
 int try_ulp(int fd, const char *name);

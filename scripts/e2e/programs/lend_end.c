@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -333,6 +334,73 @@ static void connected_again(void)
 	script_free(&l);
 }
 
+static void *close_in_thread(void *ctx)
+{
+	close(*(int *)ctx);
+	return NULL;
+}
+
+/* Has stall.ko stopped us? */
+static bool is_stalled(void)
+{
+	FILE *f = fopen("/sys/module/stall/parameters/stalled", "r");
+	int c;
+
+	check(f, "stall.ko: %m");
+	c = getc(f);
+	fclose(f);
+	return c == '1';
+}
+
+static enum ibv_qp_state qp_state(const struct side *s)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	check(!ibv_query_qp(s->id->qp, &attr, IBV_QP_STATE, &init), "query_qp: %m");
+	return attr.qp_state;
+}
+
+static void make_new(const struct side *s)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	check(!ibv_modify_qp(s->id->qp, &attr, IBV_QP_STATE), "modify_qp RESET: %m");
+	attr.qp_state = IBV_QPS_INIT;
+	check(!ibv_modify_qp(s->id->qp, &attr, IBV_QP_STATE), "modify_qp INIT: %m");
+}
+
+/*
+ * The scenario stops close() where the driver has unlocked the endpoint. The stream ends by itself,
+ * and the queue pair has the next one before close() goes on.
+ */
+static void closed_late(void)
+{
+	pthread_t thread;
+	struct lent l;
+	int closing;
+
+	reach_state(&l, MPA_STREAM_ESTABLISHED);
+	closing = l.a;
+	wait_until_told("established");
+	check(!pthread_create(&thread, NULL, close_in_thread, &closing), "thread");
+	while (!is_stalled())
+		sched_yield();
+	reset(&l.b);
+	while (qp_state(&l.p.a) != IBV_QPS_ERR)
+		sched_yield();
+	make_new(&l.p.a);
+	tcp_connect_next(&l);
+	set_ulp(l.a);
+	begin_state(&l, MPA_STREAM_ESTABLISHED);
+	play_state(&l, MPA_STREAM_ESTABLISHED);
+	wait_for(l.a, MPA_STREAM_ESTABLISHED);
+	wait_until_told("the next one");
+	check(!pthread_join(thread, NULL), "join");
+	check(qp_state(&l.p.a) == IBV_QPS_RTS, "its state is %u", qp_state(&l.p.a));
+	script_free(&l);
+}
+
 /*
  * The program wants close() to wait for the peer, which gets nothing any more. The driver, which
  * closes the connection in the end, must not wait.
@@ -364,5 +432,6 @@ const struct test lend_end_tests[] = {
 	{ "peer_reset", peer_reset },
 	{ "peer_left", peer_left },
 	{ "connected_again", connected_again },
+	{ "closed_late", closed_late },
 	{ NULL, NULL },
 };

@@ -130,17 +130,16 @@ scenario cm_stalled 60 "a program that stalls in rdma_accept() delays nobody els
 cm_stalled() {
 	new_port
 	serve stalled b rping -s -a "$B4" -p "$PORT" -C 1
-	insmod "$KMOD/stall.ko" tgid="${PIDS[stalled]}"
-	trap 'rmmod stall' EXIT
+	stall stalled rnic_ep_set_depths
 	start caller a rping -c -a "$B4" -p "$PORT" -C 1
-	wait_for 10 grep -qx 1 /sys/module/stall/parameters/stalled
+	wait_for 10 is_stalled
 	kill -KILL "${PIDS[caller]}"
 	ended caller
 	new_port
 	serve server b rping -s -a "$B4" -p "$PORT" -C 1
 	run client a rping -c -a "$B4" -p "$PORT" -C 1
 	reap server
-	grep -qx 1 /sys/module/stall/parameters/stalled || fail "it does not stall any more"
+	is_stalled || fail "the program went on"
 }
 
 refusals() {

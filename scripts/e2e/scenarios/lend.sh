@@ -128,6 +128,18 @@ scenario lend_device_starting 40 "a device is deleted while a program waits for 
 scenario lend_device_requested 40 "a device is deleted while a program has to answer" \
 	-- lend_without_device held_requested requested mpa1
 
+scenario lend_closed_late 40 "close() of one stream spares the next one of the queue pair" newer
+lend_closed_late() {
+	hold closed_late established
+	stall held rnic_qp_close
+	kill -USR1 "${PIDS[held]}"
+	wait_for 10 grep -qx "the next one" "$WORK/held.log"
+	is_stalled || fail "the program went on"
+	trap - EXIT
+	rmmod stall
+	resume
+}
+
 scenario lend_killed_by_ss 40 "ss -K ends MPA on a program's own connection"
 lend_killed_by_ss() {
 	hold held established
