@@ -47,13 +47,16 @@ static void free_endpoint(struct rnic_conn *conn)
 bool rnic_ep_trylock(struct rnic_ep *ep, unsigned int *noio)
 {
 	if (!mutex_trylock(&ep->lock)) {
-		WRITE_ONCE(ep->missed, true);
-		/* Store @missed before trying once more. Pairs with rnic_ep_unlock(). */
-		smp_mb();
+		/* Store before trying once more. Pairs with rnic_ep_unlock(). */
+		xchg(&ep->missed, 1);
 		if (!mutex_trylock(&ep->lock))
 			return false;
 	}
-	WRITE_ONCE(ep->missed, false);
+	/*
+	 * Read the value that this overwrites, because then the coming look sees the event of the
+	 * look that stored it.
+	 */
+	xchg(&ep->missed, 0);
 	*noio = memalloc_noio_save();
 	return true;
 }

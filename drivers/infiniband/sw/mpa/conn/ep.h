@@ -76,7 +76,7 @@ struct rnic_ep {
 	enum mpa_event cut;
 	struct rnic_dev *dev;
 	struct mutex lock; /* see above */
-	bool missed;
+	int missed;
 	enum mpa_state state;
 	bool initiator;
 	struct rnic_place place;

@@ -3,7 +3,7 @@
  * The startup machine's driver (RFC 5044 section 7.1).
  *
  * Socket events, deadlines and rnic_ep_cut_*() only queue the endpoint's work (watch.c). That
- * work, a listener's work and iw_cm's operations hold ep->lock and run:
+ * work, a listener's work, iw_cm's operations and the reset of a queue pair hold ep->lock and run:
  *
  *	find_event()		reads the event from the socket (watch.c)
  *	mpa_step()		looks the event up in the table of wire/machine.c

@@ -153,8 +153,9 @@ void rnic_conn_disarm(struct rnic_conn *conn)
  * @len:	bytes
  *
  * Calls the function of @work, which finds rnic_conn_ended() true and lingers. It runs in the
- * caller, because a turn in rnic_startup_wq would cost a wake-up, and wait for startups. The work
- * of a lent connection is queued, because it may wait for the program.
+ * caller, because that saves a wake-up. If it has to be queued, then in rnic_wq, because it waits
+ * for the socket lock, and startups would too. The work of a lent connection is always queued,
+ * because it may wait for the program.
  *
  * Context: process, the queue pair's worker.
  */
@@ -169,6 +170,7 @@ void rnic_conn_end(struct rnic_conn *conn, struct page *tail, u32 off, u32 len)
 		rnic_conn_kick(conn);
 		return;
 	}
+	WRITE_ONCE(conn->wq, rnic_wq);
 	rnic_conn_get(conn);
 	conn->work.func(&conn->work);
 }
