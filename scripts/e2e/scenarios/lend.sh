@@ -128,7 +128,8 @@ scenario lend_device_starting 40 "a device is deleted while a program waits for 
 scenario lend_device_requested 40 "a device is deleted while a program has to answer" \
 	-- lend_without_device held_requested requested mpa1
 
-scenario lend_closed_late 40 "close() of one stream spares the next one of the queue pair" newer
+scenario lend_closed_late 40 "close() of one stream spares the next one of the queue pair" \
+	newer kprobes
 lend_closed_late() {
 	hold closed_late established
 	stall held rnic_qp_close
