@@ -90,7 +90,7 @@ static void begin_endpoint(struct rnic_ep *ep, struct rnic_listener *l, const st
 	WRITE_ONCE(ep->listener, l);
 	ep->conn.s = *s;
 	rnic_sock_keepalive(&ep->conn.s, READ_ONCE(set->keepalive_s));
-	if (rnic_sock_hook(&ep->conn.s, rnic_conn_sock_event))
+	if (rnic_sock_hook(&ep->conn.s, rnic_ep_sock_event))
 		WRITE_ONCE(ep->cut, MPA_ON_CONSUMER_GONE);
 	rnic_conn_arm(&ep->conn, rnic_room_request_time(set));
 	rnic_room_enter(ep, remote);

@@ -31,7 +31,7 @@ static int start_tcp(struct rnic_ep *ep)
 		goto put_ndev;
 	ret = rnic_sock_connect(&ep->conn.s, rnic_rdmacm_net(cm_id), ndev, &cm_id->local_addr,
 				&cm_id->m_remote_addr, cm_id->tos_set ? cm_id->tos : -1,
-				rnic_conn_sock_event);
+				rnic_ep_sock_event);
 	if (!ret)
 		rnic_sock_keepalive(&ep->conn.s, READ_ONCE(ep->dev->set.keepalive_s));
 put_ndev:

@@ -79,6 +79,29 @@ void rnic_ep_unlock(struct rnic_ep *ep, unsigned int noio)
 }
 
 /**
+ * rnic_ep_sock_event() - rnic_sock_event_fn of startup and linger: run the work
+ * @s:		socket of an endpoint
+ * @event:	unused; the work finds out
+ *
+ * While a task has the endpoint locked, leaves it to that task to queue the work, because the work
+ * could not get the lock.
+ *
+ * Context: sk_callback_lock read-held, softirqs off.
+ */
+void rnic_ep_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
+{
+	struct rnic_ep *ep = container_of(s, struct rnic_ep, conn.s);
+
+	if (mutex_is_locked(&ep->lock)) {
+		/* Store before looking once more. Pairs with rnic_ep_unlock(). */
+		xchg(&ep->missed, 1);
+		if (mutex_is_locked(&ep->lock))
+			return;
+	}
+	rnic_conn_kick(&ep->conn);
+}
+
+/**
  * rnic_ep_leave_qp() - undo rnic_ep_join_qp()
  * @ep:	endpoint, @lock held
  *

@@ -43,7 +43,7 @@ struct rnic_ep_ops {
  * @cut:	MPA_ON_CONSUMER_GONE, _DEVICE_GONE or _EVICTED to end it from outside; no lock
  * @dev:	device, which waits for its list of endpoints to become empty
  * @lock:	protects what follows @missed; may be held when the socket lock is taken
- * @missed:	a look found @lock held, so its holder queues the work; no lock
+ * @missed:	a look or an event found @lock held, so its holder queues the work; no lock
  * @state:	see wire/machine.h
  * @initiator:	true if we connected
  * @place:	a responder's until it is accepted or gone; under the device's ep_lock
@@ -128,6 +128,7 @@ static inline void rnic_ep_put(struct rnic_ep *ep)
 /* ep.c */
 bool rnic_ep_trylock(struct rnic_ep *ep, unsigned int *noio);
 void rnic_ep_unlock(struct rnic_ep *ep, unsigned int noio);
+void rnic_ep_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator, const struct rnic_ep_ops *ops,
 			    struct workqueue_struct *wq, work_func_t look, gfp_t gfp);
 struct rnic_ep *rnic_ep_find(struct rnic_dev *dev, u32 id);

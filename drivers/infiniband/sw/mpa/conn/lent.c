@@ -94,7 +94,7 @@ static int begin(struct rnic_ep *ep, struct rnic_ulp *u, const struct rnic_lent_
 {
 	int ret;
 
-	ret = rnic_sock_borrow(&ep->conn.s, u, rnic_conn_sock_event);
+	ret = rnic_sock_borrow(&ep->conn.s, u, rnic_ep_sock_event);
 	if (ret)
 		return ret;
 	ret = check_device(ep->dev, &ep->conn.s);

@@ -157,7 +157,7 @@ static enum mpa_event check_operation(struct rnic_ep *ep)
 		rnic_qp_kick(ep->conn.qp);
 		return MPA_ON_NOTHING;
 	}
-	rnic_sock_redirect(&ep->conn.s, rnic_conn_sock_event);
+	rnic_sock_redirect(&ep->conn.s, rnic_ep_sock_event);
 	return MPA_ON_ENDED;
 }
 

@@ -70,18 +70,6 @@ void rnic_conn_kick(struct rnic_conn *conn)
 }
 
 /**
- * rnic_conn_sock_event() - rnic_sock_event_fn of startup and linger: run the work
- * @s:		socket of a connection
- * @event:	unused; the work finds out
- *
- * Context: sk_callback_lock read-held, softirqs off.
- */
-void rnic_conn_sock_event(struct rnic_sock *s, enum rnic_sock_event event)
-{
-	rnic_conn_kick(container_of(s, struct rnic_conn, s));
-}
-
-/**
  * rnic_conn_arm() - set the deadline
  * @conn:	connection
  * @ms:		milliseconds from now

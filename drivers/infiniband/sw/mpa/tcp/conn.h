@@ -57,7 +57,6 @@ void rnic_conn_init(struct rnic_conn *conn, struct workqueue_struct *wq, work_fu
 		    void (*release)(struct rnic_conn *conn));
 void rnic_conn_free(struct kref *ref);
 void rnic_conn_kick(struct rnic_conn *conn);
-void rnic_conn_sock_event(struct rnic_sock *s, enum rnic_sock_event event);
 void rnic_conn_arm(struct rnic_conn *conn, u32 ms);
 void rnic_conn_extend(struct rnic_conn *conn, u32 ms, unsigned long until);
 void rnic_conn_disarm(struct rnic_conn *conn);
