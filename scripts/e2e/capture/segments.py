@@ -17,9 +17,10 @@ One line a direction, and for each window FROM-TO (seconds of the capture's cloc
 segments counts all with payload, again those of them that bring bytes seen
 before. edge are new ones that leave less of the receiver's window than the longest
 FPDU takes: they met its edge. cut are those of them that end inside an FPDU. behind are
-new ones that begin inside an FPDU because one before them ended there, on an edge that
+segments that begin inside an FPDU because one before them ended there, on an edge that
 the receiver had announced. It may be an old edge, because the sender may see a new one after
-the capture does. They last until a segment begins with an FPDU again. fpdus
+the capture does. They last until a segment begins with an FPDU again. If TCP sends one of them
+again, that counts too. fpdus
 are those whose first byte was first sent in the window; full is the longest of
 them on the wire, longest the longest segment. tail is the number of bytes after the last whole
 FPDU. The capture has to be made at the sender, to show the receiver's window as the sender saw
@@ -211,6 +212,7 @@ class Sender:
         count = dict.fromkeys(keys.split(), 0)
         top = self.start  # first byte never seen so far
         behind = False  # an edge was inside an FPDU, and alignment was not regained yet
+        places = set()  # where the segments behind an edge begin
         for when, at, payload, room, on_edge in self.way.pieces:
             end = at + len(payload)
             fresh, top = end > top, max(top, end)
@@ -225,9 +227,12 @@ class Sender:
             if not fresh:
                 count["again"] += 1
                 count["again_aligned"] += good
+                count["behind"] += at in places
                 continue
-            count["behind"] += behind and not good
-            behind = behind and not good or on_edge
+            if behind and not good:
+                places.add(at)
+                count["behind"] += 1
+            behind = at in places or on_edge
             if room < self.largest:
                 count["edge"] += 1
                 count["cut"] += not self.begins(end)
