@@ -216,23 +216,25 @@ class Sender:
         for when, at, payload, room, on_edge in self.way.pieces:
             end = at + len(payload)
             fresh, top = end > top, max(top, end)
-            if end <= self.start or not low <= when < high:
+            if end <= self.start:
+                continue
+            good = self.begins(at)
+            if fresh:
+                if behind and not good:
+                    places.add(at)
+                behind = at in places or on_edge
+            if not low <= when < high:
                 continue
             if len(payload) > limit:
                 raise Broken(f"{self.way.name}: {len(payload)} bytes are no segment, MSS {limit}")
-            good = self.begins(at)
             count["segments"] += 1
             count["aligned"] += good
+            count["behind"] += at in places
             count["longest"] = max(count["longest"], len(payload))
             if not fresh:
                 count["again"] += 1
                 count["again_aligned"] += good
-                count["behind"] += at in places
                 continue
-            if behind and not good:
-                places.add(at)
-                count["behind"] += 1
-            behind = at in places or on_edge
             if room < self.largest:
                 count["edge"] += 1
                 count["cut"] += not self.begins(end)

@@ -328,16 +328,16 @@ path_change() {
 	segments "${WINDOWS[@]}"
 }
 
-# followed WHAT HEADERS: in each window FPDUs and segments have the size of its MTU
+# followed WHAT HEADERS: in each window FPDUs and segments have the size of its MTU. Few segments may
+# be behind an edge, because a receiver without a processor shows such an edge.
 followed() {
 	local i=0 mtu mss
 	for mtu in 1500 1400 1301 1500; do
 		i=$((i + 1))
 		mss=$((mtu - $2))
-		show "$1, MTU $mtu" $i
+		all_begin "$1, MTU $mtu" 200 $i "$(number behind $i)"
 		[ "$(number full $i)" = $((mss / 4 * 4)) ] || fail "$1, MTU $mtu: FPDUs of $(number full $i)"
 		[ "$(number longest $i)" = $((mss / 4 * 4)) ] || fail "$1, MTU $mtu: segments of $(number longest $i)"
-		[ "$(number aligned $i)" = "$(number segments $i)" ] || fail "$1, MTU $mtu: not aligned"
 	done
 }
 
