@@ -110,12 +110,18 @@ complaints() {
 		grep -E "$SPLAT" "$WORK/dmesg.log" | head -5 | sed 's/^/kernel: /'
 }
 
+show_log() {
+	[ -s "$1" ] || return 0
+	printf '# --- %s\n' "${1##*/}"
+	tail -n 15 "$1" | cut -c1-180 | sed 's/^/# /'
+}
+
+# The scenario's own log comes first, because a summary shows only a few lines.
 diagnose() {
 	local log
+	show_log "$WORK/scenario.log"
 	for log in "$WORK"/*.log; do
-		[ -s "$log" ] || continue
-		printf '# --- %s\n' "${log##*/}"
-		tail -n 15 "$log" | cut -c1-180 | sed 's/^/# /'
+		[ "${log##*/}" = scenario.log ] || show_log "$log"
 	done
 	[ ! -s "$WORK/snapshot" ] || head -n 60 "$WORK/snapshot" | cut -c1-500 | sed 's/^/# | /'
 }
@@ -139,8 +145,7 @@ run_scenario() {
 	fi
 	printf 'not ok %d - %s (%d.%d s)\n' "$number" "$name" $((ms / 1000)) $((ms / 100 % 10))
 	printf '# %s\n# exit status %s\n' "${TEXT_OF[$name]}" "$STATUS"
-	# The scenario's own complaint is the last line there. Here it comes first, because a
-	# summary shows only a few lines.
+	# The scenario's own complaint is the last line there. Here it comes first.
 	tail -n 1 "$WORK/scenario.log" | cut -c1-180 | sed 's/^\(# \)\?/# /'
 	[ -z "$bad" ] || printf '# %s\n' "${bad//$'\n'/$'\n# '}"
 	diagnose
