@@ -42,6 +42,7 @@ scenario seg_cards 60 "segments that a network card cuts begin with FPDUs (SEG-1
 seg_cards() {
 	use_cards
 	b ethtool -K vb tso off gso off gro off >/dev/null
+	widen
 	arrived "IPv4" "$B4"
 	[ "$BUFFERS" -ge 40 ] || fail "only $BUFFERS buffers were longer than a segment"
 	arrived "IPv6" "$B6"
@@ -62,5 +63,5 @@ arrived() {
 	BUFFERS=$(tcpdump -n -r "$WORK/buffers.pcap" 2>/dev/null | wc -l)
 	note "$1: $BUFFERS buffers were longer than a segment"
 	segments
-	all_begin "$1" 400 1 "$(number behind)"
+	all_begin "$1" 400
 }
