@@ -7,10 +7,12 @@ specifications (see self_test). device.py has what tests need besides.
 """
 import contextlib
 import ctypes
+import fcntl
 import os
 import select
 import socket
 import struct
+import termios
 import time
 
 SLOW = float(os.environ.get("E2E_SLOW", "1"))
@@ -235,6 +237,10 @@ class Conn:
     def quiet(self, seconds):
         assert not self.ahead and \
             not select.select([self.sock], [], [], seconds * SLOW)[0], "not quiet"
+
+    def unacked(self):
+        """The number of bytes that the device's TCP has not acknowledged"""
+        return struct.unpack("i", fcntl.ioctl(self.sock, termios.TIOCOUTQ, bytes(4)))[0]
 
     def finish(self):
         self.sock.shutdown(socket.SHUT_WR)

@@ -2,6 +2,7 @@
 """The device is the responder, and we send anything."""
 import contextlib
 import errno
+import os
 import time
 
 from peer import (
@@ -107,6 +108,69 @@ def silent():
                     time.sleep(0.1 * SLOW)
             conn.ended()
         assert not program.seen(), "the program was told"
+
+
+@contextlib.contextmanager
+def spinners():
+    """Gives a function that keeps all processors busy for some seconds, so that the driver's workers
+    do not run. This process does, because it has a higher priority."""
+    ready, begun = os.pipe()
+    wait, go = os.pipe()
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(60))
+    cpus = os.sched_getaffinity(0)
+    for cpu in cpus:
+        if os.fork():
+            continue
+        os.sched_setaffinity(0, {cpu})
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+        os.write(begun, b"x")
+        seconds = os.read(wait, 1)[0] / 10
+        os.write(begun, b"x")
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pass
+        os._exit(0)
+
+    def all_begin():
+        for _ in cpus:
+            os.read(ready, 1)
+
+    def spin(seconds):
+        os.write(go, bytes([int(10 * seconds)]) * len(cpus))
+        all_begin()
+
+    all_begin()
+    yield spin
+    for _ in cpus:
+        os.wait()
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def call_in_time():
+    """A connection whose Request arrives in time, and at which the device can look only later"""
+    for _ in range(9):
+        with spinners() as spin:
+            conn = call()
+            time.sleep(0.2)     # the time of the Request begins when the device accepts
+            spin(0.9)
+            conn.send(ECHO)
+            # TCP does not get it if ksoftirqd, which does not run either, delivers packets now
+            end = time.monotonic() + 0.2
+            while (unacked := conn.unacked()) and time.monotonic() < end:
+                pass
+        if not unacked:
+            return conn
+        conn.reset()
+    raise AssertionError("no Request arrived in time")
+
+
+@test
+def late_look():
+    """A Request that arrives in time counts, even if the device looks at it later (NEG-35)"""
+    with serving() as program, Settings(request_timeout_ms=700):
+        with call_in_time() as conn:
+            accepted(conn, ECHO).echo(3)
+        program.expect("DISCONNECTED")
 
 
 @test

@@ -209,9 +209,7 @@ static enum mpa_event find_event(struct rnic_ep *ep, int *status)
 }
 
 /*
- * Apply ep->cut and the deadline. rnic_linger_on() tests the deadline of MPA_LINGER, because
- * progress moves it. In MPA_ASK_AGAIN it means something else, and mpa_step() has no row for
- * MPA_ON_TIME_OVER. An eviction is applied after events of the socket.
+ * Apply ep->cut. An eviction is applied after events of the socket.
  *
  * Return: true if the endpoint was ended.
  */
@@ -219,10 +217,19 @@ static bool handle_cut(struct rnic_ep *ep)
 {
 	enum mpa_event cut = READ_ONCE(ep->cut);
 
-	if (cut && cut != MPA_ON_EVICTED && !rnic_startup(ep, cut, -ECONNABORTED))
-		return true;
-	return ep->state != MPA_LINGER && rnic_conn_expired(&ep->conn) &&
-	       !rnic_startup(ep, MPA_ON_TIME_OVER, -ETIMEDOUT);
+	return cut && cut != MPA_ON_EVICTED && !rnic_startup(ep, cut, -ECONNABORTED);
+}
+
+/*
+ * rnic_linger_on() tests the deadline of MPA_LINGER, because progress moves it. In MPA_ASK_AGAIN
+ * and MPA_OPERATING it means something else, and mpa_step() has no row for MPA_ON_TIME_OVER.
+ */
+static enum mpa_event check_deadline(const struct rnic_ep *ep, int *status)
+{
+	if (ep->state == MPA_LINGER || !rnic_conn_expired(&ep->conn))
+		return MPA_ON_NOTHING;
+	*status = -ETIMEDOUT;
+	return MPA_ON_TIME_OVER;
 }
 
 static void apply_next_event(struct rnic_ep *ep)
@@ -234,6 +241,9 @@ static void apply_next_event(struct rnic_ep *ep)
 	if (handle_cut(ep))
 		return;
 	event = find_event(ep, &status);
+	/* After the socket, because a frame that arrived in time counts if the work runs late. */
+	if (!event)
+		event = check_deadline(ep, &status);
 	/* An eviction comes last, because the Request may have arrived. */
 	if (!event)
 		event = READ_ONCE(ep->cut);
