@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Sends for which no receive is posted: they wait in TCP's queue for one."""
 import contextlib
-import fcntl
 import socket
-import struct
 import subprocess
-import termios
 import time
 
 from peer import C, REQUEST, RESPONSE, SEND, WRITE, frame, now, read_request, tagged, until
@@ -136,19 +133,13 @@ def much_waiting():
         yield program, conn
 
 
-def has_arrived(conn):
-    """Has the device's TCP acknowledged all that was sent?"""
-    left = fcntl.ioctl(conn.sock, termios.TIOCOUTQ, bytes(4))
-    return not struct.unpack("i", left)[0]
-
-
 @test
 def late_much():
     """The program closes while much waits: all of it is handled before the FIN"""
     with wide_window():
         with much_waiting() as (program, conn):
             conn.say(read_request(1, (77, 1000), 4, (conn.stag, conn.at)))
-            until(lambda: has_arrived(conn), "TCP does not take it")
+            until(conn.has_arrived, "TCP does not take it")
             program.tell("late_part")
             s = conn.hear()
             assert s and (s.opcode, s.stag, s.to) == (RESPONSE, 77, 1000), "no answer before FIN"
@@ -156,7 +147,7 @@ def late_much():
             program.expect("DISCONNECTED")
         with much_waiting() as (program, conn):
             conn.say(conn.message(b"bad"), crc=1)
-            until(lambda: has_arrived(conn), "TCP does not take it")
+            until(conn.has_arrived, "TCP does not take it")
             program.tell("late_part")
             conn.terminated("2/0/2")
             program.expect("DISCONNECTED")

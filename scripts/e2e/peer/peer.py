@@ -238,9 +238,9 @@ class Conn:
         assert not self.ahead and \
             not select.select([self.sock], [], [], seconds * SLOW)[0], "not quiet"
 
-    def unacked(self):
-        """The number of bytes that the device's TCP has not acknowledged"""
-        return struct.unpack("i", fcntl.ioctl(self.sock, termios.TIOCOUTQ, bytes(4)))[0]
+    def has_arrived(self):
+        """Has the device's TCP acknowledged all that was sent?"""
+        return fcntl.ioctl(self.sock, termios.TIOCOUTQ, bytes(4)) == bytes(4)
 
     def finish(self):
         self.sock.shutdown(socket.SHUT_WR)

@@ -156,9 +156,9 @@ def call_in_time():
             spin(0.9)
             conn.send(ECHO)
             # TCP does not get it if ksoftirqd, which does not run either, delivers packets now
-            while conn.unacked() and now() < begin + 0.6:
+            while not conn.has_arrived() and now() < begin + 0.6:
                 pass
-            in_time = not conn.unacked() and now() < begin + 0.6
+            in_time = conn.has_arrived() and now() < begin + 0.6
         if in_time:
             return conn
         conn.reset()

@@ -39,15 +39,7 @@ lend_in_time() {
 	lend "$1"
 }
 scenarios lend 40 "MPA on a program's own connection: time-outs" lend_in_time \
-	no_answer no_reply no_request half_request
-
-# The time of one end is over first, because it resets the connection of the other then.
-scenario lend_both_wait 40 "MPA on a program's own connection: both ends wait for a Request"
-lend_both_wait() {
-	setting_of_both startup_timeout_ms 60000
-	set_on mpa0 startup_timeout_ms $((150 * SLOW))
-	lend both_wait
-}
+	both_wait no_answer no_reply no_request half_request
 
 scenario lend_both_initiate 40 "both programs start MPA as the initiator"
 lend_both_initiate() {

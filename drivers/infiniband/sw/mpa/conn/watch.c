@@ -221,15 +221,17 @@ static bool handle_cut(struct rnic_ep *ep)
 }
 
 /*
- * rnic_linger_on() tests the deadline of MPA_LINGER, because progress moves it. In MPA_ASK_AGAIN
- * and MPA_OPERATING it means something else, and mpa_step() has no row for MPA_ON_TIME_OVER.
+ * Apply the deadline if nothing but the end of the stream has arrived: a frame that arrived in time
+ * counts if the work runs late. rnic_linger_on() tests the deadline of MPA_LINGER, because progress
+ * moves it. In MPA_ASK_AGAIN and MPA_OPERATING it means something else, and mpa_step() has no row
+ * for MPA_ON_TIME_OVER.
+ *
+ * Return: true if the endpoint was ended.
  */
-static enum mpa_event check_deadline(const struct rnic_ep *ep, int *status)
+static bool handle_deadline(struct rnic_ep *ep, enum mpa_event event)
 {
-	if (ep->state == MPA_LINGER || !rnic_conn_expired(&ep->conn))
-		return MPA_ON_NOTHING;
-	*status = -ETIMEDOUT;
-	return MPA_ON_TIME_OVER;
+	return (!event || event == MPA_ON_CLOSED) && ep->state != MPA_LINGER &&
+	       rnic_conn_expired(&ep->conn) && !rnic_startup(ep, MPA_ON_TIME_OVER, -ETIMEDOUT);
 }
 
 static void apply_next_event(struct rnic_ep *ep)
@@ -241,9 +243,8 @@ static void apply_next_event(struct rnic_ep *ep)
 	if (handle_cut(ep))
 		return;
 	event = find_event(ep, &status);
-	/* After the socket, because a frame that arrived in time counts if the work runs late. */
-	if (!event)
-		event = check_deadline(ep, &status);
+	if (handle_deadline(ep, event))
+		return;
 	/* An eviction comes last, because the Request may have arrived. */
 	if (!event)
 		event = READ_ONCE(ep->cut);
