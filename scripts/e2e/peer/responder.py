@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import signal
 import time
 
 from peer import (
@@ -118,8 +119,11 @@ def spinners():
     wait, go = os.pipe()
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(60))
     cpus = os.sched_getaffinity(0)
+    children = []
     for cpu in cpus:
-        if os.fork():
+        child = os.fork()
+        if child:
+            children.append(child)
             continue
         os.sched_setaffinity(0, {cpu})
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
@@ -139,11 +143,17 @@ def spinners():
         os.write(go, bytes([int(10 * seconds)]) * len(cpus))
         all_begin()
 
-    all_begin()
-    yield spin
-    for _ in cpus:
-        os.wait()
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    try:
+        all_begin()
+        yield spin
+    except BaseException:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        for child in children:
+            os.waitpid(child, 0)
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def call_in_time():
