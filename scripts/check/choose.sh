@@ -61,7 +61,6 @@ left_out() {
 		debug	memcg	that kernel has no memory cgroups
 		debug	leaks	ib_uverbs leaks the task of a refused context, and kmemleak finds that
 		debug	hotplug	that kernel cannot take a processor away
-		debug	kprobes	that kernel has no kprobes
 		debug	turns	that kernel is so slow that many turns of a worker find a thing half done
 		debug	last	unload comes last by itself
 		beside	polls	a program that polls memory needs the only processor; make debug-check runs it

@@ -361,7 +361,7 @@ declare -A SECONDS_OF=() TEXT_OF=() TAGS_OF=() COMMAND_OF=()
 # function and its arguments, or else the function NAME, for SECONDS at most. Tags:
 #
 # first, last		where it stands; others come in the order in which their files are read
-# bonding, bpf, bridges, hotplug, kprobes, lockdep, memcg, nvmet, failslab, tls
+# bonding, bpf, bridges, hotplug, lockdep, memcg, nvmet, failslab, tls
 #			what the kernel must have
 # compiler, podman, sshd, iscsi	what the machine must have
 # full			it fills the device, or moves gigabytes

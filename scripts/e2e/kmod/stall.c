@@ -25,8 +25,13 @@ module_param(stalled, int, 0444);
 MODULE_PARM_DESC(stalled, "1 while a task of the program is stalled");
 
 static int redirect_task(struct kprobe *probe, struct pt_regs *regs);
+static void keep_breakpoint(struct kprobe *probe, struct pt_regs *regs, unsigned long flags);
 
-static struct kprobe probe = { .pre_handler = redirect_task };
+static struct kprobe probe = {
+	.pre_handler = redirect_task,
+	.post_handler = keep_breakpoint,
+};
+
 static DECLARE_WAIT_QUEUE_HEAD(wait);
 static bool over;
 
@@ -50,6 +55,15 @@ static int __kprobes redirect_task(struct kprobe *probe, struct pt_regs *regs)
 		return 0;
 	instruction_pointer_set(regs, (unsigned long)stall_task);
 	return 1;
+}
+
+/*
+ * A probe with this handler is never turned into a jump (Documentation/trace/kprobes.rst, "Jump
+ * Optimization"): behind a jump the kernel ignores that redirect_task() sets the instruction
+ * pointer.
+ */
+static void keep_breakpoint(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
+{
 }
 
 static int __init stall_init(void)

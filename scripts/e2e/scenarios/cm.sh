@@ -127,7 +127,7 @@ cm_silent_root() {
 
 # The caller of the stalled program ends, which is an event of the endpoint that is locked.
 scenario cm_stalled 60 "a program that stalls in rdma_accept() delays nobody else's connections" \
-	newer kprobes
+	newer
 cm_stalled() {
 	new_port
 	serve stalled b rping -s -a "$B4" -p "$PORT" -C 1

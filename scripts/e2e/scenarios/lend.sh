@@ -129,7 +129,7 @@ scenario lend_device_requested 40 "a device is deleted while a program has to an
 	-- lend_without_device held_requested requested mpa1
 
 scenario lend_closed_late 40 "close() of one stream spares the next one of the queue pair" \
-	newer kprobes
+	newer
 lend_closed_late() {
 	hold closed_late established
 	stall held rnic_qp_close
