@@ -5,9 +5,10 @@
 # cloned into it, and the commands under "Try it" are typed there. "make check" is
 # cut short, to the unit tests, lint and two scenarios. Systems that are not Debian come last.
 #
-# Prints TAP, and writes the output of the commands to build/fresh/SUITE.log. The system, of 3 GB,
-# is removed if all went well. The packages (700 MB) come from the archives that this machine's
-# apt knows. It takes a quarter of an hour under emulation.
+# Prints TAP, and writes the output of the commands to build/fresh/SUITE.log. What "make check"
+# counted there goes to build/fresh/SUITE.results, for matrix.sh. The system, of 3 GB, is removed if
+# all went well. The packages (700 MB) come from the archives that this machine's apt knows. It takes
+# a quarter of an hour under emulation.
 #
 # SCENARIOS="NAME ..." names other scenarios, SCENARIOS=all types "make check" as it is, which takes
 # half an hour more. E2E_SLOW=4 gives those named more time on a busy machine. FRESH_ROOT=DIR takes a
@@ -108,6 +109,12 @@ type_commands() {
 	done < <(commands)
 }
 
+# Only a whole "make check" leaves this file.
+keep_results() {
+	local file=$root/root/rdma_mpa/build/check/results
+	[ ! -e "$file" ] || cp "$file" "$BUILD/fresh/$suite.results"
+}
+
 scenarios() {
 	inside env "E2E_SLOW=${E2E_SLOW:-1}" make e2e "E2E=$SCENARIOS"
 	grep -q "^$(wc -w <<< "$SCENARIOS") passed, 0 failed" "$log"
@@ -134,6 +141,7 @@ if { [ -n "${FRESH_ROOT:-}" ] || attempt "a minimal system of $suite" make_root;
 	attempt "this tree is cloned" clone && type_commands; then
 	attempt "on another distribution deps.sh says what is missing" other_distribution || true
 fi
+keep_results
 echo "1..$number"
 [ $failed = 0 ] || die "the log is build/fresh/$suite.log; FRESH_ROOT=$root looks again"
 [ -n "${FRESH_ROOT:-}" ] || rm -rf --one-file-system "$root"

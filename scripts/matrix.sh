@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# matrix.sh [RESULTS...]: takes the results that runs of check.sh left (build/*/results, or
-# those named) into Documentation/kernels.results, and writes the table of kernels in README.rst
-# from that, between two marks. With /dev/null for RESULTS it only writes the table anew.
+# matrix.sh [RESULTS...]: takes the results that runs of check.sh left (build/*/results and, from
+# fresh.sh, build/fresh/*.results, or those named) into Documentation/kernels.results, and writes the
+# table of kernels in README.rst from that, between two marks. With /dev/null for RESULTS it only
+# writes the table anew.
 #
 # matrix.sh --check     fails if the table is not what Documentation/kernels.results gives
 #
@@ -10,8 +11,8 @@
 # scenarios. EXTENT is whole for all that can run on that kernel, else part. Lines of one run
 # for the same WHAT and kernel are added up, because several guests share a run.
 #
-# The later of two runs counts, but a part without a failure does not take the place of
-# the whole.
+# The later of two runs counts, and of one day that in the later file, but a part without a failure
+# does not take the place of the whole.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -21,9 +22,10 @@ README=${README:-$TOP/README.rst}
 BEGIN='.. The table is written by scripts/matrix.sh.'
 END='.. End of the table.'
 
-# added_up FILE...: a line for each run, kernel and thing
+# added_up FILE...: a line for each run, kernel and thing, with the number of the file
 added_up() {
 	awk '
+		FNR == 1 { files++ }
 		NF != 6 || $1 !~ /^[0-9-]+$/ || $4 $5 !~ /^[0-9]+$/ {
 			print FILENAME ": this is no line of results: " $0 > "/dev/stderr"
 			wrong = 1
@@ -32,6 +34,7 @@ added_up() {
 		{
 			key = FILENAME " " $2 " " $3
 			date[key] = $1
+			number[key] = files
 			passed[key] += $4
 			failed[key] += $5
 			extent[key] = ($3 != "built" && extent[key] == "part" ? "part" : $6)
@@ -41,17 +44,17 @@ added_up() {
 				exit 1
 			for (key in date) {
 				n = split(key, part, " ")
-				print date[key], part[n - 1], part[n], passed[key], failed[key], extent[key]
+				print date[key], part[n - 1], part[n], passed[key], failed[key], extent[key], number[key]
 			}
 		}' "$@"
 }
 
 # chosen: of the runs on stdin, those that count
 chosen() {
-	LC_ALL=C sort -k 1,1 -k 6,6 -k 4,4n | awk '
+	LC_ALL=C sort -k 1,1 -k 6,6 -k 7,7n | awk '
 		{ key = $2 " " $3 }
 		key in line && $6 == "part" && $5 == 0 && whole[key] { next }
-		{ line[key] = $0; whole[key] = ($6 == "whole") }
+		{ NF = 6; line[key] = $0; whole[key] = ($6 == "whole") }
 		END { for (key in line) print line[key] }' | LC_ALL=C sort -k 2,2V -k 3,3
 }
 
@@ -140,11 +143,11 @@ if [ "${1:-}" = --check ]; then
 fi
 files=("$@")
 if [ $# = 0 ]; then
-	mapfile -t files < <(find "$BUILD" -mindepth 2 -maxdepth 2 -name results | sort)
+	mapfile -t files < <(find "$BUILD" -mindepth 2 -maxdepth 2 -name '*results' | sort)
 	[ "${#files[@]}" -gt 0 ] ||
 		die "no results in build/*/results: make check leaves them, or make kernels"
 fi
-[ ! -e "$STORE" ] || files+=("$STORE")
+[ ! -e "$STORE" ] || files=("$STORE" "${files[@]}")
 lines=$(added_up "${files[@]}" | chosen)
 text=$(table <<< "$lines")
 with_table "$text" > "$README.new"
