@@ -135,6 +135,7 @@ other_distribution() {
 git -C "$TOP" rev-parse -q --verify HEAD > /dev/null || die "this tree is no git repository to clone"
 mkdir -p "$BUILD/fresh"
 : > "$log"
+rm -f "$BUILD/fresh/$suite.results"
 "$TOP/scripts/deps.sh" suite
 echo "TAP version 13"
 if { [ -n "${FRESH_ROOT:-}" ] || attempt "a minimal system of $suite" make_root; } &&

@@ -143,7 +143,8 @@ if [ "${1:-}" = --check ]; then
 fi
 files=("$@")
 if [ $# = 0 ]; then
-	mapfile -t files < <(find "$BUILD" -mindepth 2 -maxdepth 2 -name '*results' | sort)
+	mapfile -t files < <(find "$BUILD" -mindepth 2 -maxdepth 2 -name '*results' \
+		-printf '%T@ %p\n' | sort -n | cut -d ' ' -f 2-)
 	[ "${#files[@]}" -gt 0 ] ||
 		die "no results in build/*/results: make check leaves them, or make kernels"
 fi
