@@ -315,6 +315,14 @@ make_cable() {
 	BATCH
 }
 
+# lengthen_cable MS: each way along it takes so long
+lengthen_cable() {
+	dirty
+	modprobe sch_netem
+	tc -n a qdisc add dev va root netem delay "$1ms"
+	tc -n b qdisc add dev vb root netem delay "$1ms"
+}
+
 topo_up() {
 	topo_down
 	load_modules

@@ -189,7 +189,7 @@ static void told(struct side *s, const struct depths *want)
  * as responder_resources, its IRD as initiator_depth. siw and irdma do the same, and SMB Direct
  * in the kernel relies on it; rdma_get_cm_event(3) has it the other way round.
  */
-static void depths(void)
+static void connect_depths(bool reads)
 {
 	static const struct {
 		struct depths a, b;
@@ -214,9 +214,20 @@ static void depths(void)
 		told(&p.a, &cases[i].a);
 		told(&p.b, &cases[i].b);
 		hello(&p);
-		read_both_ways(&p);
+		if (reads)
+			read_both_ways(&p);
 		pair_close(&p);
 	}
+}
+
+static void depths(void)
+{
+	connect_depths(false);
+}
+
+static void reads_crossed(void)
+{
+	connect_depths(true);
 }
 
 /* Neither side grants a read: connections, sends and writes work without. */
@@ -673,6 +684,7 @@ int main(int argc, char **argv)
 		{ "unreachable", unreachable },
 		{ "ird_ord", ird_ord },
 		{ "depths", depths },
+		{ "reads_crossed", reads_crossed },
 		{ "no_reads", no_reads },
 		{ "disconnects", disconnects },
 		{ "outage", outage },

@@ -17,6 +17,13 @@ cm_ipv6() {
 	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord depths refused disconnects
 }
 
+# Each end has more Reads to send than it may, before the peer's first one arrives.
+scenario cm_reads_crossed 60 "more Reads than the ORD from both ends of a long cable" newer
+cm_reads_crossed() {
+	lengthen_cable 50
+	cm_probe reads_crossed
+}
+
 # b is the router to two addresses that nobody may reach.
 scenario cm_unreachable 40 "a router or firewall says that the peer cannot be reached"
 cm_unreachable() {

@@ -43,10 +43,7 @@ scenarios lend 40 "MPA on a program's own connection: time-outs" lend_in_time \
 
 scenario lend_both_initiate 40 "both programs start MPA as the initiator"
 lend_both_initiate() {
-	dirty
-	modprobe sch_netem
-	tc -n a qdisc add dev va root netem delay 100ms
-	tc -n b qdisc add dev vb root netem delay 100ms
+	lengthen_cable 100
 	lend both_initiate
 }
 

@@ -86,7 +86,8 @@ siw_watched() {
 	run watched_a a "$BIN/verbs_probe" -p "$PORT" watched_read
 }
 
-# Also with siw at both ends, because the test expects what siw does.
+# Also with siw at both ends, because the test expects what siw does. Without Reads there: a siw that
+# has more of them than its ORD answers none, so two of them may wait for each other forever.
 scenario siw_depths 60 "read depths: siw and we report the same to a program" siw debug
 siw_depths() {
 	local ours
@@ -100,6 +101,17 @@ siw_depths() {
 		fi
 		new_port
 		run "depths_$ours" a "$BIN/cm_probe" -p "$PORT" ird_ord depths
+	done
+}
+
+scenario siw_reads_crossed 60 "more Reads than the ORD from siw and from us on a long cable" siw slow debug
+siw_reads_crossed() {
+	local ours
+	for ours in a b; do
+		with_siw siw-peer.ko "$ours"
+		lengthen_cable 50
+		new_port
+		run "reads_$ours" a "$BIN/cm_probe" -p "$PORT" reads_crossed
 	done
 }
 
