@@ -483,7 +483,6 @@ static void stamps(void)
 	check(recv(l.b, &byte, 1, MSG_ERRQUEUE) < 0 && errno == EAGAIN, "recv: %m");
 	check(!setsockopt(l.b, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof(flags)), "set: %m");
 	echo(&l);
-	alarm(10);
 	while (recv(l.b, &byte, 1, MSG_ERRQUEUE) < 0)
 		check(errno == EAGAIN, "recv: %m");
 	close(l.a);

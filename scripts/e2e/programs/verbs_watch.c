@@ -12,7 +12,9 @@
 
 #include "probe.h"
 
-#define MESSAGES	4000
+#define MESSAGES	4000	/* at most */
+#define LEAST		500	/* so many although they take more than SECONDS */
+#define SECONDS		10
 #define LONGEST		70000
 #define SOURCE_SIZE	(1 << 20)
 #define TARGET		(1 << 20)	/* where messages arrive */
@@ -129,6 +131,7 @@ static void watched(enum ibv_wr_opcode op)
 	pthread_t thread;
 	struct pair p;
 	unsigned int i;
+	double end;
 
 	srand(SEED);
 	pair_open(&p, &defaults);
@@ -138,8 +141,10 @@ static void watched(enum ibv_wr_opcode op)
 	memcpy(p.b.mem, p.a.mem, SOURCE_SIZE);
 	memset(&watch, 0, sizeof(watch));
 	check(!pthread_create(&thread, NULL, watcher, NULL), "no thread");
-	for (i = 0; i < MESSAGES; i++)
+	end = now() + SECONDS;
+	for (i = 0; i < LEAST || (i < MESSAGES && now() < end); i++)
 		one(&p, op, i);
+	printf("%u messages\n", i);
 	atomic_store(&watch.over, true);
 	pthread_join(thread, NULL);
 	pair_close(&p);
