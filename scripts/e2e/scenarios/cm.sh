@@ -14,12 +14,15 @@ cm_probe() {
 scenario cm_ipv6 40 "private data and refusal over IPv6"
 cm_ipv6() {
 	new_port
-	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord depths refused disconnects
+	run cm_probe a "$BIN/cm_probe" -s "$B6" -p "$PORT" ird_ord depths reads_crossed \
+		refused disconnects
 }
 
-# Each end has more Reads to send than it may, before the peer's first one arrives.
-scenario cm_reads_crossed 60 "more Reads than the ORD from both ends of a long cable" newer
+# On a long cable each end has more Reads than it may send before the peer's first one arrives.
+scenario cm_reads_crossed 60 "more Reads than the ORD from both ends of a short and a long cable" \
+	newer
 cm_reads_crossed() {
+	cm_probe reads_crossed
 	lengthen_cable 50
 	cm_probe reads_crossed
 }

@@ -87,8 +87,9 @@ siw_watched() {
 }
 
 # Also with siw at both ends, because the test expects what siw does. Without Reads there: a siw that
-# has more of them than its ORD answers none, so two of them may wait for each other forever.
-scenario siw_depths 60 "read depths: siw and we report the same to a program" siw debug
+# has more of them than its ORD answers none, so two of them may wait for each other forever. On a
+# long cable each end has them before the peer's first one arrives.
+scenario siw_depths 90 "read depths: siw and we report the same to a program" siw debug
 siw_depths() {
 	local ours
 	for ours in a b none; do
@@ -98,20 +99,14 @@ siw_depths() {
 			link_add siw0 a va siw
 		else
 			with_siw siw-peer.ko "$ours"
+			new_port
+			run "short_$ours" a "$BIN/cm_probe" -p "$PORT" reads_crossed
+			lengthen_cable 50
+			new_port
+			run "long_$ours" a "$BIN/cm_probe" -p "$PORT" reads_crossed
 		fi
 		new_port
 		run "depths_$ours" a "$BIN/cm_probe" -p "$PORT" ird_ord depths
-	done
-}
-
-scenario siw_reads_crossed 60 "more Reads than the ORD from siw and from us on a long cable" siw slow debug
-siw_reads_crossed() {
-	local ours
-	for ours in a b; do
-		with_siw siw-peer.ko "$ours"
-		lengthen_cable 50
-		new_port
-		run "reads_$ours" a "$BIN/cm_probe" -p "$PORT" reads_crossed
 	done
 }
 
