@@ -13,8 +13,8 @@
 #include "probe.h"
 
 #define MESSAGES	4000	/* at most */
-#define LEAST		500	/* so many although they take more than SECONDS */
-#define SECONDS		10
+#define LEAST		500	/* so many although they take longer than WATCH_SECONDS */
+#define WATCH_SECONDS	(30 * slow())	/* below the time of a test */
 #define LONGEST		70000
 #define SOURCE_SIZE	(1 << 20)
 #define TARGET		(1 << 20)	/* where messages arrive */
@@ -141,7 +141,7 @@ static void watched(enum ibv_wr_opcode op)
 	memcpy(p.b.mem, p.a.mem, SOURCE_SIZE);
 	memset(&watch, 0, sizeof(watch));
 	check(!pthread_create(&thread, NULL, watcher, NULL), "no thread");
-	end = now() + SECONDS;
+	end = now() + WATCH_SECONDS;
 	for (i = 0; i < LEAST || (i < MESSAGES && now() < end); i++)
 		one(&p, op, i);
 	printf("%u messages\n", i);
